@@ -1,0 +1,75 @@
+# Every target makes what it needs under .venv with pip. Another Python: make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+NAME ?= tutorial
+
+# The CPU build of torch is a tenth of the default one; where this index has none, the default one does.
+TORCH = torch==2.13.0
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet
+MADE = $(VENV)/.made-$(notdir $(PYTHON))
+
+.PHONY: demo test lint bench screenshots zipapp clean
+
+demo: $(VENV)/.demo
+	@$(BIN)/python -m frtui demo $(NAME) || [ $$? = 1 ]  # 1: without a terminal, the report says "hang"
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.test
+	$(BIN)/python -m tests.bench
+
+screenshots: $(VENV)/.screenshots
+	$(BIN)/python screenshots/make.py
+
+# One file that runs wherever there is a Python: scp dist/frtui.pyz login:
+zipapp: $(VENV)/.demo
+	rm -rf build/zipapp
+	mkdir -p build/zipapp dist
+	$(PIP) --no-compile --target build/zipapp .
+	rm -rf build/zipapp/bin
+	cp frtui/__main__.py build/zipapp/
+	$(BIN)/python -m compileall -b -q build/zipapp
+	$(BIN)/python -m zipapp -c -p "/usr/bin/env python3" -o dist/frtui.pyz build/zipapp
+	chmod 755 dist/frtui.pyz
+	$(BIN)/python dist/frtui.pyz --version
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+# A stamp per set of packages: `make demo` must not wait for torch.
+$(MADE):
+	rm -rf $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9))' || { echo "frtui needs Python 3.9 or newer: make PYTHON=python3.x"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' || { echo "$(PYTHON) can't make environments; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(MADE) pyproject.toml
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.demo
+	$(PIP) --retries 0 --extra-index-url $(TORCH_INDEX) "$(TORCH)+cpu" 2>/dev/null \
+	  || ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || $(PIP) "$(TORCH)"
+	$(PIP) --editable ".[test]"
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.demo
+	$(PIP) --editable ".[lint]"
+	@touch $@
+
+$(VENV)/.screenshots: $(VENV)/.demo
+	$(PIP) resvg_py
+	@touch $@
