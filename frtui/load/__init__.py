@@ -1,0 +1,120 @@
+"""Files -> Job."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Callable, NamedTuple
+
+from frtui.load.assemble import Interned, assemble
+from frtui.load.discover import Listing, discover
+from frtui.load.errors import Cancelled, LoadError
+from frtui.load.found import Found
+from frtui.load.normalise import Dump
+from frtui.load.read import Result, read_all
+from frtui.model import Job, Problem
+
+__all__ = ["Cancelled", "LoadError", "Progress", "load"]
+
+_WHERE = """\
+PyTorch writes one dump per rank when a collective times out, if the recorder is on:
+  torch 2.11 and newer: on by default
+  torch 2.8 to 2.10:    TORCH_FR_BUFFER_SIZE=2000
+  torch 2.2 to 2.7:     TORCH_NCCL_TRACE_BUFFER_SIZE=2000, before 2.7 also TORCH_NCCL_DUMP_ON_TIMEOUT=1
+Files go to TORCH_FR_DUMP_TEMP_FILE (before 2.8: TORCH_NCCL_DEBUG_INFO_TEMP_FILE) plus the rank, by default
+  torch 2.9 and newer:  ~/.cache/torch/comm_lib_trace_rank_ (from 2.11 $XDG_CACHE_HOME/torch/... if that is set)
+  torch 2.7 and 2.8:    ~/.cache/torch/nccl_trace_rank_
+  torch 2.2 to 2.6:     /tmp/nccl_trace_rank_
+on each rank's own host: copy them into one folder."""
+
+
+class Progress(NamedTuple):
+    """How far loading is, reported after every file."""
+
+    files_done: int
+    files_total: int
+    bytes_done: int
+    bytes_total: int
+    rank: int | None
+    """The rank just read; None when its file gave nothing."""
+    entries: int
+    """Entries of that rank."""
+
+
+def load(
+    source: str | Path,
+    *,
+    prefix: str | None = None,
+    attempt: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Job:
+    """Read every dump in `source`: a folder, one dump, or a tar archive of either.
+
+    `prefix` keeps only files whose names start with it; `attempt` picks one of several sub-folders that hold
+    the same ranks (default: the newest). Files that can't be read are listed in `Job.problems`.
+
+    Raises LoadError when nothing could be read, Cancelled when `cancelled()` was true between two files.
+    """
+    listing = _discover(Path(source), prefix, attempt, cancelled)
+    collecting = gc.isenabled()
+    gc.disable()  # millions of short-lived containers, none in cycles: collecting doubles the time
+    try:
+        job, problems = _read_all(str(source), listing, progress, cancelled)
+    finally:
+        if collecting:
+            gc.enable()
+    job.problems = tuple(problems)
+    if not job.ranks:
+        raise LoadError(_nothing_in(source, listing, problems), job.problems)
+    return job
+
+
+def _discover(source: Path, prefix: str | None, attempt: str | None, cancelled: Callable[[], bool] | None) -> Listing:
+    try:
+        return discover(source, prefix, attempt, cancelled)
+    except KeyError as error:
+        known = ", ".join(error.args[0])
+        raise LoadError(f"{source} holds no attempt {attempt!r}; there are: {known or 'none'}") from None
+    except OSError as error:
+        raise LoadError(f"cannot read {source}: {error.strerror or error}") from None
+
+
+def _read_all(
+    source: str,
+    listing: Listing,
+    progress: Callable[[Progress], None] | None,
+    cancelled: Callable[[], bool] | None,
+) -> tuple[Job, list[Problem]]:
+    problems = list(listing.problems)
+    dumps: dict[int, Dump] = {}
+    files: dict[int, Found] = {}
+    interned = Interned()
+    total = sum(file.size for file in listing.files)
+    done = 0
+    for n, (file, result) in enumerate(read_all(listing.files), 1):
+        if cancelled is not None and cancelled():
+            raise Cancelled
+        problems += result.problems
+        if result.dump is not None:
+            interned.take(result.dump)
+            dumps[file.rank], files[file.rank] = result.dump, file
+        done += file.size
+        if progress is not None:
+            progress(_progress(n, len(listing.files), done, total, result))
+    return assemble(source, listing, files, dumps, interned), problems
+
+
+def _progress(n: int, files: int, done: int, total: int, result: Result) -> Progress:
+    if result.dump is None:
+        return Progress(n, files, done, total, None, 0)
+    return Progress(n, files, done, total, result.rank, len(result.dump.entries))
+
+
+def _nothing_in(source: str | Path, listing: Listing, problems: list[Problem]) -> str:
+    if listing.files:
+        first = next((p for p in problems if p.problem not in ("skipped", "duplicate")), problems[0])
+        lead = f"none of {len(listing.files)} files in {source} could be read as a dump; {first.file}: {first.detail}"
+    else:
+        lead = f"no flight recorder dump in {source}"
+    return f"{lead}\n{_WHERE}"

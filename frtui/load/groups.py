@@ -1,0 +1,182 @@
+"""Which process groups a job has, from what each rank says about them.
+
+A rank's `pg_config` lists only groups whose communicator it made, gloo's is useless, names may be hashes that
+differ between ranks, and two groups may have one name. So the groups are put together from all ranks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from frtui.load.normalise import Dump, GroupName
+from frtui.model import Group
+from frtui.text import ranges
+
+Members = tuple[int, ...]
+_HASH_LENGTH = 40
+
+
+class Claim(NamedTuple):
+    """What one rank's `pg_config` says of one group."""
+
+    rank: int
+    name: str
+    desc: str
+    members: Members
+
+
+class Groups:
+    """The groups of a job, and which of them each rank means by a name."""
+
+    def __init__(self, dumps: Mapping[int, Dump]) -> None:
+        self.table: list[Group] = []
+        self.config: dict[int, dict[int, Members]] = {rank: {} for rank in dumps}
+        """By rank, by index into `table`: the members as this rank gives them."""
+        self._meant: dict[tuple[int, str], int] = {}
+        """(rank, name) -> index into `table`."""
+        claims = [Claim(rank, name, desc, m) for rank, d in dumps.items() for (name, desc), m in d.config.items()]
+        renamed = _by_members(dumps)
+        self._from_claims([claim._replace(name=renamed.get((claim.rank, claim.name), claim.name)) for claim in claims])
+        self._meant.update({(rank, old): self._meant[rank, new] for (rank, old), new in renamed.items()})
+        self._from_entries(dumps)
+
+    def index(self, rank: int, name: str) -> int:
+        """The group that `rank` calls `name` in its entries."""
+        return self._meant[rank, name]
+
+    def default(self, rank: int) -> int | None:
+        """The default group of `rank`, whether it used it or not."""
+        found = (i for i, g in enumerate(self.table) if rank in g.ranks and (g.desc == "default_pg" or g.name == "0"))
+        return next(found, None)
+
+    def _from_claims(self, claims: Iterable[Claim]) -> None:
+        by_name: dict[str, list[Claim]] = {}
+        for claim in claims:
+            by_name.setdefault(claim.name, []).append(claim)
+        clusters = [cluster for same in by_name.values() for cluster in _clusters(same)]
+        for names in _same_communicator(clusters):
+            index = len(self.table)
+            self.table.append(_agreed(names))
+            for claim in names:
+                self._meant[claim.rank, claim.name] = index
+                self.config[claim.rank][index] = claim.members
+
+    def _from_entries(self, dumps: Mapping[int, Dump]) -> None:
+        """Groups that ranks use without having them in their own `pg_config`."""
+        known: dict[str, list[int]] = {}
+        for index, group in enumerate(self.table):
+            known.setdefault(group.name, []).append(index)
+        lost: dict[GroupName, set[int]] = {}
+        for rank, dump in dumps.items():
+            for name, desc in dump.names:
+                if (rank, name) in self._meant:
+                    continue
+                index = next((i for i in known.get(name, ()) if rank in self.table[i].ranks), -1)
+                if index >= 0:
+                    self._meant[rank, name] = index
+                else:
+                    lost.setdefault((name, desc), set()).add(rank)
+        for name, desc in list(lost):
+            described = next((key for key in lost if not desc and key[0] == name and key[1]), None)
+            if described:
+                lost[described] |= lost.pop((name, desc))
+        for (name, desc), users in lost.items():
+            self._rebuild(name, desc, users, dumps)
+
+    def _rebuild(self, name: str, desc: str, users: set[int], dumps: Mapping[int, Dump]) -> None:
+        members = users
+        if desc == "default_pg" or (name == "0" and not desc):
+            members = _world(set(dumps).union(*(group.ranks for group in self.table)))
+        for rank in users:
+            self._meant[rank, name] = len(self.table)
+        self.table.append(Group(name, desc, tuple(sorted(members)), rebuilt=True))
+
+
+def _world(ranks: set[int]) -> set[int]:
+    """The ranks of a job of which some left no dump: gaps are filled unless most of it would be gaps."""
+    low, high = min(ranks), max(ranks)
+    return set(range(low, high + 1)) if high - low < 2 * len(ranks) else ranks
+
+
+def _clusters(claims: list[Claim]) -> list[list[Claim]]:
+    """Claims on one name, split into groups: disjoint lists are two groups, overlapping ones a disagreement.
+
+    Lists that most of their own members give come first, so that one rank's wrong list doesn't join two groups.
+    """
+    votes = Counter(claim.members for claim in claims if claim.rank in claim.members)
+    lists = sorted({c.members for c in claims}, key=lambda m: (-votes[m], -len(m), m))
+    leaders: list[set[int]] = []
+    owner: dict[Members, int] = {}
+    for members in lists:
+        shared = [len(leader.intersection(members)) for leader in leaders]
+        if any(shared):
+            owner[members] = shared.index(max(shared))
+        else:
+            owner[members] = len(leaders)
+            leaders.append(set(members))
+    clusters: list[list[Claim]] = [[] for _ in leaders]
+    for claim in claims:
+        home = next((i for i, leader in enumerate(leaders) if claim.rank in leader), owner[claim.members])
+        clusters[home if leaders[home].intersection(claim.members) else owner[claim.members]].append(claim)
+    return [cluster for cluster in clusters if cluster]
+
+
+def _agreed(claims: list[Claim]) -> Group:
+    """The group that most of its members describe; where two lists tie, everybody in either."""
+    votes = Counter(claim.members for claim in claims if claim.rank in claim.members) or Counter(
+        c.members for c in claims
+    )
+    top = max(votes.values())
+    best = [members for members, count in votes.items() if count == top]
+    members = best[0] if len(best) == 1 else tuple(sorted(set().union(*best)))
+    descs = Counter(claim.desc for claim in claims if claim.desc)
+    return Group(claims[0].name, descs.most_common(1)[0][0] if descs else "", members)
+
+
+def _same_communicator(clusters: list[list[Claim]]) -> list[list[Claim]]:
+    """Join what is one communicator under names that are hashes and differ by rank (pytorch #190431).
+
+    Only where description and members are equal and no rank has both names.
+    """
+    joined: list[list[Claim]] = []
+    by_content: dict[tuple[str, Members], list[list[Claim]]] = {}
+    for cluster in clusters:
+        first = cluster[0]
+        alike = by_content.setdefault((first.desc, first.members), [])
+        ranks = {claim.rank for claim in cluster}
+        hashed = len(first.name) >= _HASH_LENGTH and bool(first.desc) and len({c.members for c in cluster}) == 1
+        home = next((other for other in alike if hashed and ranks.isdisjoint(c.rank for c in other)), None)
+        if home is not None:
+            home += cluster
+            continue
+        joined.append(cluster)
+        if hashed:
+            alike.append(cluster)
+    return joined
+
+
+def _by_members(dumps: Mapping[int, Dump]) -> dict[tuple[int, str], str]:
+    """Names for the groups of version 1.4, which are counters of each process: equal members, equal name.
+
+    A rank may have several groups of the same members; they match in the order in which they were made.
+    """
+    names: dict[tuple[Members, int], str] = {}
+    taken: dict[str, Members] = {}
+    renamed: dict[tuple[int, str], str] = {}
+    for rank, dump in dumps.items():
+        if not dump.by_id:
+            continue
+        nth: Counter[Members] = Counter()
+        for (name, _), members in sorted(dump.config.items(), key=lambda item: _number(item[0])):
+            key = members, nth[members]
+            nth[members] += 1
+            if key not in names:
+                names[key] = name if taken.setdefault(name, members) == members else f"{name}: {ranges(members)}"
+            renamed[rank, name] = names[key]
+    return renamed
+
+
+def _number(group: GroupName) -> int:
+    return int(group[0]) if group[0].isdecimal() and len(group[0]) < 19 else -1

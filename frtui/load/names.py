@@ -1,0 +1,78 @@
+"""What a dump's file name says: the rank, and sometimes the host."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from frtui.text import clean
+
+MAX_RANK = 2**31 - 1
+
+_SUFFIX = re.compile(r"(?:\.(?:pkl|pickle|json|gz|bin|dump|trace|pt))+$", re.IGNORECASE)
+_LAST_INTEGER = re.compile(r"(\d+)\D*$")
+_AFTER_RANK = re.compile(r"rank[_\-.]?(\d+)(?!.*rank[_\-.]?\d)", re.IGNORECASE)
+_WORD = re.compile(r"(?:.*[_\-.]|^)(?:rank|trace|dump)(?=[_\-.]|$)", re.IGNORECASE)
+# Prefixes that torch, its forks and the frameworks around it use by default: these name no host.
+_GENERIC = re.compile(
+    r"_*(?:[a-z]*ccl[a-z]?|comm_lib|torch\w*|fr|pg|flight_recorder)?[_\-.]?(?:trace|dump)?[_\-.]?", re.I
+)
+# Ascend writes `*_py_traceback`, torch's FIFOs are `*.pipe`; an NFS client leaves `.nfs*` behind.
+_NEVER = re.compile(
+    r"^\.|\.(?:pipe|tmp|swp|txt|log|out|err|md|html|csv|yaml|yml|py|sh|lock)$|~$|_py_traceback$", re.IGNORECASE
+)
+
+
+class Name(NamedTuple):
+    rank: int
+    host: str
+    """Empty where the name gives none."""
+
+
+def never_a_dump(name: str) -> bool:
+    """Names of what lies beside dumps: logs, FIFOs, temporary files, Python stacks in text."""
+    return bool(_NEVER.search(name))
+
+
+def parse(name: str, prefix: str | None = None) -> Name | None:
+    """Rank and host in the base name of a dump; None where it holds no rank (or does not start with `prefix`).
+
+    >>> parse("nccl_trace_rank_container-node02_5")
+    Name(rank=5, host='container-node02')
+    >>> parse("host0.pci3_rank_7.pkl.gz")
+    Name(rank=7, host='host0.pci3')
+    >>> parse("_dump_3")
+    Name(rank=3, host='')
+    """
+    if prefix is not None and not name.startswith(prefix):
+        return None
+    stem = _SUFFIX.sub("", name)
+    start = len(prefix) if prefix else 0
+    found = _rank(stem, start)
+    if found is None:
+        return None
+    number = found.group(1)
+    if len(number) > 10 or int(number) > MAX_RANK:
+        return None
+    head = stem[start : found.start(1)]
+    return Name(int(number), clean(head.strip("_-.") if prefix else _host(head)))
+
+
+def _rank(stem: str, start: int) -> re.Match[str] | None:
+    """torch appends the rank to the prefix, so digits at the end are the rank; otherwise `rank_3` wins."""
+    last = _LAST_INTEGER.search(stem, start)
+    if last is None or last.end(1) == len(stem):
+        return last
+    return _AFTER_RANK.search(stem, start) or last
+
+
+def _host(head: str) -> str:
+    """The part of `prefix_HOST_` or `HOST_prefix_` that is not one of the usual prefixes."""
+    word = _WORD.match(head)
+    if word is None:
+        return ""
+    after = head[word.end() :].strip("_-.")
+    if after:
+        return after
+    before = re.sub(r"[_\-.]?(?:rank|trace|dump)$", "", word.group(), flags=re.IGNORECASE)
+    return "" if _GENERIC.fullmatch(before) else before.strip("_-.")

@@ -1,0 +1,119 @@
+"""One file -> one rank's columns: the work that a process pool may do."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import itertools
+import os
+import stat
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import IO, NamedTuple, cast
+
+from frtui.load.decode import MAX_BYTES, check_start, decode
+from frtui.load.errors import Unusable
+from frtui.load.found import Found
+from frtui.load.normalise import NEWEST, Dump, newer, normalise
+from frtui.model import Problem
+from frtui.text import clean
+
+
+class Result(NamedTuple):
+    rank: int
+    dump: Dump | None
+    """None when the file gave nothing."""
+    problems: list[Problem]
+
+
+def read(file: Found, archive: IO[bytes] | None = None) -> Result:
+    """Read, decode and normalise one dump. Never raises for what the file holds.
+
+    `archive`: the unpacked stream of a compressed archive, for members in the order of their offsets.
+    """
+    name = clean(file.name)
+    dump, cut = None, ""
+    try:
+        data = content(file, archive)
+        raw, cut = decode(data)
+        dump = normalise(raw)
+        dump.truncated = bool(cut)
+        if cut and not (len(dump.entries) or dump.status):
+            dump = None
+    except Unusable as error:
+        if not cut:
+            return Result(file.rank, None, [Problem(name, file.rank, error.problem, clean(error.detail))])
+    except (OSError, EOFError, zlib.error) as error:
+        detail = clean(f"{getattr(error, 'strerror', None) or error}")
+        return Result(file.rank, None, [Problem(name, file.rank, "unreadable", detail)])
+    return Result(file.rank, dump, _cut(file.rank, name, dump, cut) + _notes(file.rank, name, dump))
+
+
+def content(file: Found, archive: IO[bytes] | None = None) -> bytes:
+    """The bytes of a dump. Raises OSError, and Unusable when the first of them, or their number, say no."""
+    if file.size > MAX_BYTES:
+        raise Unusable("refused", f"{file.size:,} bytes; dumps of up to {MAX_BYTES:,} are read")
+    if file.compressed:
+        if archive is None:
+            raise OSError(f"cannot open {file.path}")
+        archive.seek(file.offset)
+        return archive.read(file.size)
+    # The file may have become a FIFO since it was listed: open without waiting, and look again.
+    descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with open(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unusable("skipped", "a FIFO, socket or device")
+        stream.seek(file.offset)
+        head = stream.read(min(512, file.size))
+        check_start(head)
+        return head + stream.read(file.size - len(head))
+
+
+def no_dump(file: Found) -> str:
+    """Why the first bytes of `file` can't be a dump's; empty when they can. Members of archives pass."""
+    try:
+        if not file.compressed:
+            content(file._replace(size=min(file.size, 512)))
+    except Unusable as error:
+        return error.detail
+    except OSError as error:
+        return clean(str(error.strerror or error))
+    return ""
+
+
+def read_all(files: Iterable[Found]) -> Iterator[tuple[Found, Result]]:
+    """Read each file; compressed archives, which can only be read forwards, once and in their order."""
+    order = sorted(files, key=lambda f: (f.compressed, f.path if f.compressed else "", f.offset, f.rank))
+    for path, group in itertools.groupby(order, lambda f: f.path if f.compressed else ""):
+        with contextlib.ExitStack() as stack:
+            archive = None
+            if path:
+                with contextlib.suppress(OSError):
+                    archive = stack.enter_context(gzip.open(path, "rb"))
+            for file in group:
+                yield file, read(file, cast("IO[bytes] | None", archive))
+
+
+def _cut(rank: int, name: str, dump: Dump | None, cut: str) -> list[Problem]:
+    if not cut:
+        return []
+    count = len(dump.entries) if dump is not None else 0
+    detail = f"{cut}; {count} leading entries recovered, the newest are missing"
+    return [Problem(name, rank, "truncated", clean(detail), count)]
+
+
+def _notes(rank: int, name: str, dump: Dump | None) -> list[Problem]:
+    """What the user should know about a dump that was read."""
+    problems: list[Problem] = []
+    if dump is None:
+        return problems
+    if dump.malformed:
+        detail = f"{dump.malformed} values or entries could not be used, the first: {dump.reason}"
+        problems.append(Problem(name, rank, "malformed", detail))
+    if not len(dump.entries) and not dump.truncated:
+        problems.append(Problem(name, rank, "no-entries", "recorded nothing; only pg_status speaks for this rank"))
+    if newer(dump.version):
+        known = ".".join(map(str, NEWEST))
+        detail = f"version {dump.version} is newer than {known}, the newest known; read as far as it is alike"
+        problems.append(Problem(name, rank, "newer-version", detail))
+    return problems

@@ -1,0 +1,43 @@
+"""Stacks: which frame is the user's call site, which are torch's own, which are C++."""
+
+from __future__ import annotations
+
+import re
+
+from frtui.model import Frame, Stack
+
+# Installed torch, or a source checkout: a folder `torch` that holds one of torch's own packages.
+_TORCH_FILE = re.compile(
+    r"(?:site|dist)-packages/(?:torch|functorch|torchgen)/"
+    r"|(?:^|/)torch/(?:_dynamo|_functorch|_higher_order_ops|_inductor|_library|_ops\.py|_tensor\.py|autograd|cuda"
+    r"|csrc|distributed|fx|nn|optim|utils)(?:/|$|(?<=\.py))"
+)
+_CPP_FILE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|inc|so)(?:\.\d+)*$|^(?:\?\?)?$|(?:^|/)python[\d.]*$")
+_CPYTHON = re.compile(
+    r"^_?Py[A-Z_]|^(?:cfunction_|method_|slot_tp_|type_call|object_|builtin_|run_mod|pymain_|vectorcall)"
+)
+_GENERATED = ("<eval_with_key>", "<string>", "<frozen", "<attrs", "<__array_function__")
+
+
+def is_cpp(frame: Frame) -> bool:
+    """A C++ or C frame; a dump holds them only when C++ stacks were switched on."""
+    return bool(_CPP_FILE.search(frame.filename)) or ("::" in frame.name and not frame.filename.endswith(".py"))
+
+
+def is_torch(frame: Frame) -> bool:
+    """A Python frame of torch itself."""
+    return not is_cpp(frame) and bool(_TORCH_FILE.search(frame.filename.replace("\\", "/")))
+
+
+def is_cpython(frame: Frame) -> bool:
+    """A C frame of the interpreter, which says nothing about the program."""
+    return is_cpp(frame) and bool(_CPYTHON.match(frame.name))
+
+
+def call_site(stack: Stack) -> Frame | None:
+    """The innermost Python frame outside torch's own files; None where the stack has none.
+
+    Code that torch generated (`<eval_with_key>.3`) counts only where there is nothing better.
+    """
+    own = [frame for frame in stack if not is_cpp(frame) and not is_torch(frame)]
+    return next((f for f in own if not f.filename.startswith(_GENERATED)), own[0] if own else None)

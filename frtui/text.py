@@ -1,0 +1,40 @@
+"""Text from strangers' files, made safe to print."""
+
+from __future__ import annotations
+
+import re
+
+# C0 and C1 controls, and what reorders or hides text around it: bidirectional marks, embeddings and
+# isolates, zero-width characters, line and paragraph separators, surrogates, tags.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def clean(text: str) -> str:
+    """`text` with every character that could control a terminal or hide text shown as an escape.
+
+    >>> clean("rank\\x1b[31m")
+    'rank\\\\x1b[31m'
+    """
+    return text if text.isascii() and text.isprintable() else _UNSAFE.sub(_escape, text)
+
+
+def ranges(numbers: tuple[int, ...] | list[int]) -> str:
+    """Sorted ranks as people write them.
+
+    >>> ranges([0, 1, 2, 5, 7, 8])
+    '0-2, 5, 7-8'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
