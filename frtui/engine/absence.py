@@ -1,0 +1,200 @@
+"""Findings about a rank that others wait for while it waits for nobody."""
+
+from __future__ import annotations
+
+from frtui.engine import deviant
+from frtui.engine.align import foresee
+from frtui.engine.case import Case
+from frtui.engine.finding import LIKELY, POSSIBLE, Finding
+from frtui.engine.waits import Root, Standing, StuckCall
+from frtui.engine.witnesses import NOBODY, Deviation
+from frtui.engine.wording import (
+    at,
+    compose,
+    fact,
+    kernel_log,
+    last_call,
+    look_at,
+    many,
+    name,
+    short,
+    stuck_name,
+    verb,
+    who,
+)
+
+NAMED = 8
+"""So many ranks are named one by one in the evidence; the screen lists all."""
+
+
+def explain(case: Case, roots: list[Root]) -> list[Finding]:
+    """One finding for each call that idle ranks keep from starting."""
+    by_call: dict[tuple[str, StuckCall], list[Root]] = {}
+    for root in roots:
+        kind = _kind(case, root.ranks[0])
+        by_call.setdefault((kind, first_missed(case, root.ranks[0])), []).append(root)
+    tell = {"no-dump": _no_dump, "stale": _stale, "idle": _idle}
+    return [tell[kind](case, call, _together(same)) for (kind, call), same in by_call.items()]
+
+
+def _kind(case: Case, rank: int) -> str:
+    if rank not in case.job.ranks:
+        return "no-dump"
+    return "stale" if case.waits.stale[rank] else "idle"
+
+
+def _together(roots: list[Root]) -> Root:
+    ranks = tuple(sorted(r for root in roots for r in root.ranks))
+    waiting = {r for root in roots for r in root.waiting} - set(ranks)
+    via = {pair for root in roots for pair in root.via if pair[0] in waiting}
+    return Root(ranks, (), tuple(sorted(waiting)), tuple(sorted(via)))
+
+
+def first_missed(case: Case, rank: int) -> StuckCall:
+    """Of the calls that wait for `rank`, the one that it should have made first.
+
+    A rank that made (or still has to make) all of them tells the order; without one, the time at which
+    the waiting ranks made them.
+    """
+    calls = [node for node, targets in case.waits.edges.items() if isinstance(node, StuckCall) and rank in targets]
+    for witness in case.job.ranks:
+        rows = [_same_call(case, witness, call, rank) for call in calls] if witness != rank else []
+        known = [(row, call) for row, call in zip(rows, calls) if row is not None]
+        if known and len(known) == len(calls):
+            return min(known)[1]
+    return min(calls, key=lambda call: (case.call(p).created if (p := case.example(call)) else 0, call))
+
+
+def _same_call(case: Case, witness: int, call: StuckCall, rank: int) -> int | None:
+    """Row in which `witness` made, in its own group of the same kind, the call that `rank` owes."""
+    if call.p2p:
+        return next((row for peer, row in case.next_p2p(call.group, rank) if peer == witness), None)
+    for group in [call.group, *case.siblings(call.group)]:
+        if witness in case.job.groups[group].ranks:
+            return case.waits.row(witness, StuckCall(group, call.seq))
+    return None
+
+
+def _idle(case: Case, call: StuckCall, root: Root) -> Finding:
+    """An idle rank may have left a call out, or be the one that is right, or just be somewhere else."""
+    if call.p2p:
+        role = _role(case, call, root.ranks[0])
+        return deviant.point_to_point(deviant.finding(case, role, root)) if role else _not_joined(case, call, root)
+    deviation = case.deviation(call.group, ahead_ok=True)
+    if deviation and deviation.witness != NOBODY and set(deviation.ranks) <= set(root.ranks):
+        return deviant.finding(case, deviation, root)
+    return _ahead(case, call, root) if _minority_ahead(case, call) else _not_joined(case, call, root)
+
+
+def _role(case: Case, call: StuckCall, rank: int) -> Deviation | None:
+    return case.same_role(call.group, rank) if rank in case.job.groups[call.group].ranks else None
+
+
+def _minority_ahead(case: Case, call: StuckCall) -> bool:
+    """Few made a call that most of the group, idle, did not, and that nothing earlier led to expect."""
+    standing = case.standings(call)
+    made = standing[Standing.JOINED] + standing[Standing.QUEUED]
+    idle = [r for r in standing[Standing.ABSENT] if not case.waits.heads.get(r)]
+    if not made or len(idle) <= len(case.job.groups[call.group].ranks) / 2:
+        return False
+    lane = case.tokens.in_group(call.group, made[0], 0)
+    row = case.waits.row(made[0], call)
+    if lane is None or row is None:
+        return False
+    n = lane.rows.index(row)
+    return lane.tokens[n] not in foresee(lane.tokens[:n])[:1]
+
+
+def _ahead(case: Case, call: StuckCall, root: Root) -> Finding:
+    standing = case.standings(call)
+    made = tuple(sorted(standing[Standing.JOINED] + standing[Standing.QUEUED]))
+    place = (made[0], case.waits.row(made[0], call) or 0)
+    return compose(
+        case,
+        "extra-call",
+        LIKELY,
+        Root(made, (call,), (), ()),
+        place,
+        ranks=made,
+        summary=f"{who(made).capitalize()} made {name(case, place, True)}{at(case.site(place))}, which none of "
+        f"the other {len(root.ranks)} ranks made; they wait for nothing.",
+        evidence=(fact(case, place), f"{who(root.ranks)} finished all their calls and did not make this one"),
+        next_steps=(deviant.NEXT["extra-call"].format(site=short(case.site(place)) or "the call", who=who(made)),),
+    )
+
+
+def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
+    place = case.example(call)
+    waiters = _waiters(case, call)
+    idle = [f"rank {r} has no outstanding call; {last_call(case, r)}" for r in root.ranks[:NAMED]]
+    return compose(
+        case,
+        "not-joined",
+        LIKELY,
+        root,
+        place,
+        ranks=root.ranks,
+        summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{at(case.site(place))}, in which "
+        f"{many(waiters)} {verb(waiters, 'waits', 'wait')}; {last_call(case, root.ranks[0])}.",
+        evidence=([fact(case, place)] if place else []) + idle,
+        next_steps=(*(look_at(case, r) for r in root.ranks[:2]), kernel_log(case, root.ranks[0])),
+        call=call,
+        focus=case.last_call(root.ranks[0]),
+    )
+
+
+def _waiters(case: Case, call: StuckCall) -> list[int]:
+    if call.p2p:
+        return [call.rank]
+    standing = case.standings(call)
+    return standing[Standing.JOINED] + standing[Standing.QUEUED]
+
+
+def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
+    place = case.example(call)
+    waiters = _waiters(case, call)
+    broken = [p for p in case.job.problems if p.rank in root.ranks]
+    label = case.job.groups[call.group].label
+    return compose(
+        case,
+        "no-dump",
+        LIKELY,
+        root,
+        place,
+        ranks=root.ranks,
+        summary=f"{who(root.ranks).capitalize()} left no {'readable ' if broken else ''}dump, and {many(waiters)} "
+        f"{verb(waiters, 'waits', 'wait')} for {verb(root.ranks, 'it', 'them')} in "
+        f"{stuck_name(case, call)}{at(case.site(place))}.",
+        evidence=(
+            *(f"rank {r} is a member of {label}, but no file of it could be read" for r in root.ranks[:NAMED]),
+            *(f"{p.file}: {p.detail}" for p in broken),
+            *([fact(case, place)] if place else []),
+        ),
+        next_steps=(
+            f"look for the file of {who(root.ranks)} on its own host: dumps lie on the node's local disk by default",
+            kernel_log(case, root.ranks[0]),
+            f"read the end of the log of {who(root.ranks)}: a process that is killed leaves no dump",
+        ),
+        call=call,
+    )
+
+
+def _stale(case: Case, call: StuckCall, root: Root) -> Finding:
+    stale = case.waits.stale
+    place = (root.ranks[0], stale[root.ranks[0]][0])
+    return compose(
+        case,
+        "stale",
+        LIKELY if len(stale[place[0]]) > 1 else POSSIBLE,
+        root,
+        place,
+        ranks=root.ranks,
+        summary=f"{who(root.ranks).capitalize()} still {verb(root.ranks, 'shows', 'show')} {name(case, place)}"
+        f"{at(case.site(place))} as open, which other members finished: device, context or watchdog is dead.",
+        evidence=(
+            *(f"rank {r} shows {len(stale[r])} calls as open that other members finished" for r in root.ranks[:NAMED]),
+            fact(case, place),
+            f"others wait for it in {stuck_name(case, call)}",
+        ),
+        next_steps=(*(kernel_log(case, r) for r in root.ranks[:2]), look_at(case, root.ranks[0])),
+    )

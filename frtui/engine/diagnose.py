@@ -1,0 +1,122 @@
+"""The way in: from a job to its findings, most likely cause first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from frtui.engine import absence, cycles, deviant, flight
+from frtui.engine.case import Case
+from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
+from frtui.engine.timing import caught_running
+from frtui.engine.waits import Root, StuckCall
+from frtui.engine.witnesses import MEMBERS, SIBLINGS
+from frtui.engine.wording import last_call, look_at
+from frtui.model import Job
+
+ORDER = (PROVEN, LIKELY, POSSIBLE)
+DIRECT = frozenset(
+    {"skipped-call", "extra-call", "order-swap", "group-deadlock", "p2p-unmatched", "membership-mismatch", "stale"}
+    | {f"{what}-mismatch" for what in ("op", "size", "dtype", "split", "p2p", "coalesced")}
+)
+"""Kinds that are seen in the dumps themselves; the others are concluded from what is missing."""
+
+
+def diagnose(job: Job) -> list[Finding]:
+    """The independent causes, most likely first; never empty (`no-hang` or `inconclusive` at the least)."""
+    case = Case.open(job)
+    if caught_running(case.waits):
+        return [_no_hang(case, "the outstanding calls were made only moments before the dumps were written")]
+    found = _doubt_idle(_unique(_clashes(case) + _from_roots(case)))
+    if not found:
+        return [_nothing(case)]
+    return sorted(found, key=_rank)
+
+
+def _doubt_idle(findings: list[Finding]) -> list[Finding]:
+    """A rank that has not reached a call over which others already disagree is hardly a second cause."""
+    clashing = {f.group for f in findings if f.kind in DIRECT and f.confidence != POSSIBLE}
+    return [
+        replace(f, confidence=POSSIBLE) if f.kind in ("not-joined", "no-dump") and f.group in clashing else f
+        for f in findings
+    ]
+
+
+def _from_roots(case: Case) -> list[Finding]:
+    idle = [root for root in case.roots if root.idle]
+    found = absence.explain(case, _without_unknown(case, idle))
+    for root in case.roots:
+        if root.idle:
+            continue
+        in_flight = len(root.calls) == 1 and not set(case.waits.edges[root.calls[0]])
+        finding = flight.explain(case, root) if in_flight else cycles.explain(case, root)
+        found += [finding] if finding else []
+    return found
+
+
+def _without_unknown(case: Case, idle: list[Root]) -> list[Root]:
+    """Without the ranks that left no dump where a rank with a dump already explains all that waits for them.
+
+    What a rank without a dump did is unknown; it is a cause only where nothing else is.
+    """
+    known = [root for root in case.roots if root.ranks[0] in case.job.ranks]
+    explained = {rank for root in known for rank in root.waiting + root.ranks}
+    return [root for root in idle if root.ranks[0] in case.job.ranks or not set(root.waiting) <= explained]
+
+
+def _clashes(case: Case) -> list[Finding]:
+    """Stuck calls whose arguments differ between members, whether or not all have joined."""
+    found = []
+    calls = sorted(node for node in case.waits.edges if isinstance(node, StuckCall) and not node.p2p)
+    for call in calls:
+        deviation = case.deviation(call.group, ahead_ok=True)
+        if deviation and deviation.witness in (MEMBERS, SIBLINGS):
+            row = case.waits.row(deviation.ranks[0], call)
+            if row is not None and row in case.lanes.open[deviation.ranks[0]]:
+                members = tuple(r for r in case.job.groups[call.group].ranks if r in case.job.ranks)
+                root = next((r for r in case.roots if call in r.calls), Root(members, (call,), (), ()))
+                found.append(deviant.finding(case, deviation, root))
+    return found
+
+
+def _unique(findings: list[Finding]) -> list[Finding]:
+    """One finding per cause: two roots can lead to the same parting of calls."""
+    seen: dict[object, Finding] = {}
+    for finding in findings:
+        seen.setdefault((finding.kind, finding.ranks, finding.group), finding)
+    return list(seen.values())
+
+
+def _rank(finding: Finding) -> tuple[int, bool, int]:
+    return ORDER.index(finding.confidence), finding.kind not in DIRECT, -len(finding.waiting)
+
+
+def _nothing(case: Case) -> Finding:
+    if all(set(rows) <= set(case.waits.stale[rank]) for rank, rows in case.lanes.open.items()):
+        if case.job.n_entries == 0:
+            return Finding(
+                "inconclusive",
+                POSSIBLE,
+                "The dumps hold no entries, so nothing can be said about what the ranks did.",
+                next_steps=("rerun with TORCH_FR_BUFFER_SIZE=2000 (before torch 2.8: TORCH_NCCL_TRACE_BUFFER_SIZE)",),
+            )
+        return _no_hang(case, "every recorded call has finished")
+    return Finding(
+        "inconclusive",
+        POSSIBLE,
+        "Calls are outstanding, but the dumps do not show who keeps them from finishing.",
+        evidence=tuple(
+            f"rank {rank}: {len(rows)} open calls" for rank, rows in list(case.lanes.open.items())[:8] if rows
+        ),
+        next_steps=("collect the dumps of all ranks and look again",),
+    )
+
+
+def _no_hang(case: Case, why: str) -> Finding:
+    ranks = list(case.job.ranks)
+    return Finding(
+        "no-hang",
+        LIKELY,
+        f"No communication is stuck here: {why}. If the job makes no progress, look outside communication.",
+        evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in ranks[:8]),
+        next_steps=(look_at(case, ranks[0]),) if ranks else (),
+    )

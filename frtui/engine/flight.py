@@ -1,0 +1,191 @@
+"""Findings about a call that every member has joined and nobody finishes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from frtui.engine import deviant, splits
+from frtui.engine.agree import describe, numels
+from frtui.engine.case import Case
+from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
+from frtui.engine.timing import late_ranks
+from frtui.engine.waits import Root, StuckCall
+from frtui.engine.witnesses import NOBODY
+from frtui.engine.wording import at, compose, fact, host, look_at, name, short, who
+from frtui.model import Signature
+from frtui.text import ranges
+
+NAMED = 8
+"""So many ranks are named one by one in the evidence; the screen lists all."""
+
+
+def explain(case: Case, root: Root) -> Finding | None:
+    """Why a call that all have joined does not finish; None for a recv from any source, which names no sender."""
+    call = root.calls[0]
+    if call.p2p:
+        return None if len(case.waits.peers(call)) < 2 else _p2p(case, call, root) or _stuck(case, call, root)
+    deviation = case.deviation(call.group, ahead_ok=False)
+    if deviation and deviation.witness != NOBODY:
+        return deviant.finding(case, deviation, root)
+    found = _split(case, call, root) or membership(case, call.group, root)
+    if found is None and deviation:
+        found = deviant.finding(case, deviation, root)
+    return found or _straggler(case, call, root) or _stuck(case, call, root)
+
+
+def _split(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    """An all_to_all whose totals do not add up."""
+    mismatch = splits.mismatch(case, call)
+    place = case.example(call)
+    if mismatch is None or place is None:
+        return None
+    total, ranks, detail = mismatch
+    blamed = (ranks[0], case.waits.row(ranks[0], call) or 0) if ranks else place
+    subject = f"{who(ranks).capitalize()} broke the balance of" if ranks else "The members do not agree on"
+    return compose(
+        case,
+        "split-mismatch",
+        PROVEN if ranks else LIKELY,
+        root,
+        blamed,
+        ranks=ranks,
+        summary=f"{subject} {name(case, blamed)}{at(case.site(blamed))}{_surplus(total)}.",
+        evidence=[detail, *(fact(case, p) for p in _made(case, call))],
+        next_steps=[f"print the split sizes before {short(case.site(blamed)) or 'the call'} on every member"],
+    )
+
+
+def _surplus(total: int) -> str:
+    if not total:
+        return ""
+    more, less = ("sent", "expected") if total > 0 else ("expected", "sent")
+    return f": {abs(total):,} elements more are {more} than {less}"
+
+
+def _made(case: Case, call: StuckCall) -> list[tuple[int, int]]:
+    """(rank, row) of a collective on the first members that made it."""
+    members = case.job.groups[call.group].ranks[:NAMED]
+    return [(r, row) for r in members if (row := case.waits.row(r, call)) is not None]
+
+
+def membership(case: Case, group: int, root: Root) -> Finding | None:
+    """Members whose configuration gives the group other members."""
+    claims = _claims(case, group)
+    if len(set(claims.values())) < 2:
+        return None
+    usual, votes = Counter(claims.values()).most_common(1)[0]
+    if votes * 2 <= len(claims):
+        usual = frozenset(case.job.groups[group].ranks)
+    wrong = tuple(sorted(r for r, claim in claims.items() if claim != usual))
+    places = [(r, row) for r in wrong for call in root.calls if (row := case.waits.row(r, call)) is not None]
+    label, theirs = case.job.groups[group].label, ranges(sorted(usual))
+    return compose(
+        case,
+        "membership-mismatch",
+        LIKELY,
+        root,
+        places[0] if places else None,
+        ranks=wrong,
+        summary=f"{who(wrong).capitalize()} built {label} with ranks {ranges(sorted(claims[wrong[0]]))}, "
+        f"the others with ranks {theirs}, so its calls cannot complete.",
+        evidence=[
+            *(f"pg_config of rank {r}: ranks {ranges(sorted(claims[r]))}" for r in wrong[:NAMED]),
+            f"pg_config of {len(claims) - len(wrong)} others: ranks {theirs}",
+        ],
+        next_steps=[f"compare what {who(wrong)} pass to new_group or init_device_mesh with what the others pass"],
+        call=root.calls[0],
+    )
+
+
+def _claims(case: Case, group: int) -> dict[int, frozenset[int]]:
+    """rank -> the members that its own pg_config gives the group."""
+    dumps = {r: case.job.ranks[r] for r in case.job.groups[group].ranks if r in case.job.ranks}
+    return {r: frozenset(dump.config[group]) for r, dump in dumps.items() if dump.config.get(group)}
+
+
+def _p2p(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    """A send and its recv that disagree on size or type."""
+    for key, sending, n in case.lanes.parts(call.rank, call.row):
+        channel = case.lanes.channels[key]
+        mine = (channel.sends if sending else channel.recvs)[n]
+        theirs = case.lanes.peer(key, sending, n)
+        if theirs is None or _fit(mine.signature) == _fit(theirs.signature):
+            continue
+        peer = key[2] if sending else key[1]
+        for rank in sorted((call.rank, peer)):
+            if role := case.same_role(call.group, rank):
+                return deviant.point_to_point(deviant.finding(case, role, root))
+        return _both_ends(case, (call.rank, call.row), (peer, theirs.row), root)
+    return None
+
+
+def _fit(signature: Signature) -> object:
+    """What must be equal on both ends. A recv's tensor stands under inputs as well (format of torch 2.4 on)."""
+    return numels(signature.inputs or signature.outputs), (signature.input_dtypes or signature.output_dtypes)[:1]
+
+
+def _both_ends(case: Case, place: tuple[int, int], other: tuple[int, int], root: Root) -> Finding:
+    ends = tuple(sorted((place[0], other[0])))
+    mine, theirs = (f"{describe(case.call(p).signature)}{at(case.site(p))}" for p in (place, other))
+    sites = " and ".join(dict.fromkeys(short(case.site(p)) or f"rank {p[0]}" for p in (place, other)))
+    return compose(
+        case,
+        "p2p-mismatch",
+        POSSIBLE,
+        root,
+        place,
+        ranks=ends,
+        summary=f"{who(ends).capitalize()} disagree in {name(case, place)}: {mine} against {theirs}.",
+        evidence=[fact(case, place), fact(case, other)],
+        next_steps=[f"print the shape and dtype at {sites}"],
+    )
+
+
+def _straggler(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    late = late_ranks(case.waits, call)
+    if not late:
+        return None
+    ranks = tuple(sorted(late))
+    place = (ranks[0], case.waits.row(ranks[0], call) or 0)
+    site, seconds = case.site(place), max(late.values())
+    return compose(
+        case,
+        "straggler",
+        LIKELY,
+        root,
+        place,
+        ranks=ranks,
+        summary=f"{who(ranks).capitalize()} joined {name(case, place)}{at(site)} {seconds:,.0f} s after the others.",
+        evidence=[
+            *(f"rank {r} made the call {late[r]:,.1f} s later than the others" for r in ranks[:NAMED]),
+            "the ranks' clocks were compared over the calls before",
+            fact(case, place),
+            "all members joined with the same arguments",
+        ],
+        next_steps=[
+            f"find what {who(ranks)} did before {short(site) or 'the call'}: loading data, a checkpoint, a slow host",
+            look_at(case, ranks[0]),
+        ],
+    )
+
+
+def _stuck(case: Case, call: StuckCall, root: Root) -> Finding:
+    place = case.example(call)
+    assert place is not None  # a stuck call was made by somebody
+    what = f"{name(case, place)}{at(case.site(place))}"
+    return compose(
+        case,
+        "all-joined-stuck",
+        LIKELY,
+        root,
+        place,
+        ranks=(),
+        summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and nobody "
+        "finishes: look at the network, the devices or the library, not at the program.",
+        evidence=[fact(case, place), f"{who(root.ranks)} are in this call"],
+        next_steps=[
+            f"on {host(case, root.ranks[0])} and the other hosts: `dmesg -T | grep -iE 'xid|nvlink|mlx|link'` "
+            "shows device or network errors",
+            "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1",
+        ],
+    )

@@ -1,0 +1,162 @@
+"""Lanes: the ordered calls of each rank per process group, and where each rank stands in them.
+
+A *lane* is what one rank did in one group. Collectives are matched across ranks by
+`collective_seq_id`, sends and recvs by (group, sender, receiver, n-th), because a group of more than
+two counts its point-to-point calls on each rank for itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from frtui.model import NONE, STARTED, Job, Rank, Signature
+
+
+class Lane:
+    """The collectives (batches included) of one rank in one group, oldest first."""
+
+    __slots__ = ("_row_of", "rows", "seqs")
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.seqs: list[int] = []
+        self._row_of: dict[int, int] = {}
+
+    def add(self, row: int, seq: int) -> None:
+        self.rows.append(row)
+        self.seqs.append(seq)
+        self._row_of.setdefault(seq, row)
+
+    def row(self, seq: int) -> int | None:
+        """Row of the call with that sequence number; None where the ring does not hold it."""
+        return self._row_of.get(seq)
+
+    @property
+    def first(self) -> int:
+        return self.seqs[0]
+
+    @property
+    def last(self) -> int:
+        return self.seqs[-1]
+
+
+class Part(NamedTuple):
+    """One send or recv: a call of its own, or a member of a batch."""
+
+    row: int
+    """Row of the call that it belongs to."""
+    signature: Signature
+    p2p_seq: int
+
+
+class Channel:
+    """What the sender and the receiver of one (group, sender, receiver) have recorded, oldest first."""
+
+    __slots__ = ("offset", "recvs", "sends")
+
+    def __init__(self) -> None:
+        self.sends: list[Part] = []
+        self.recvs: list[Part] = []
+        self.offset = 0
+        """Index of a recv minus index of the send that it takes, where the rings start at different places."""
+
+
+ChannelKey = tuple[int, int, int]
+"""(group, global sender, global receiver)."""
+
+
+@dataclass
+class Lanes:
+    """Every lane of a job."""
+
+    job: Job
+    collectives: dict[int, dict[int, Lane]] = field(default_factory=dict)
+    """group -> rank -> its lane."""
+    channels: dict[ChannelKey, Channel] = field(default_factory=dict)
+    open: dict[int, list[int]] = field(default_factory=dict)
+    """rank -> rows of its unfinished calls, oldest first."""
+
+    def lane(self, group: int, rank: int) -> Lane | None:
+        return self.collectives.get(group, {}).get(rank)
+
+    def parts(self, rank: int, row: int) -> list[tuple[ChannelKey, bool, int]]:
+        """(channel, is a send, n-th in the channel) of each send and recv of a point-to-point call."""
+        found = []
+        e = self.job.ranks[rank].entries
+        for key in self._keys(e.group[row], self.job.signatures[e.signature[row]]):
+            channel = self.channels[key]
+            for sending, side in ((True, channel.sends), (False, channel.recvs)):
+                if key[1 if sending else 2] == rank:
+                    found += [(key, sending, n) for n, part in enumerate(side) if part.row == row]
+        return list(dict.fromkeys(found))
+
+    def _keys(self, group: int, signature: Signature) -> list[ChannelKey]:
+        pairs = (self.job.endpoints(group, s) for s in signature.parts or (signature,))
+        return [(group, src, dst) for src, dst in pairs if (group, src, dst) in self.channels]
+
+    def peer(self, key: ChannelKey, sending: bool, n: int) -> Part | None:
+        """The other side of the n-th send (or recv) of a channel; None where it was not made."""
+        channel = self.channels[key]
+        side, index = (channel.recvs, n + channel.offset) if sending else (channel.sends, n - channel.offset)
+        return side[index] if 0 <= index < len(side) else None
+
+
+def build(job: Job) -> Lanes:
+    """Sort the calls of every rank into lanes."""
+    lanes = Lanes(job)
+    for rank in job.ranks.values():
+        _add_rank(lanes, rank)
+    for key, channel in lanes.channels.items():
+        channel.offset = _offset(job, key, channel)
+    return lanes
+
+
+def _add_rank(lanes: Lanes, rank: Rank) -> None:
+    e = rank.entries
+    mine: dict[int, Lane] = defaultdict(Lane)
+    last_done: dict[int, int] = {}
+    for row in rank.calls:
+        if e.p2p[row]:
+            _add_p2p(lanes, rank, row)
+        else:
+            mine[e.group[row]].add(row, e.seq[row])
+        if e.done[row]:
+            last_done[e.group[row]] = row
+    for group, lane in mine.items():
+        lanes.collectives.setdefault(group, {})[rank.rank] = lane
+    # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
+    # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
+    lanes.open[rank.rank] = [r for r in rank.calls if not e.done[r] and r > last_done.get(e.group[r], NONE)]
+
+
+def _add_p2p(lanes: Lanes, rank: Rank, row: int) -> None:
+    e = rank.entries
+    group = e.group[row]
+    signature = lanes.job.signatures[e.signature[row]]
+    for part in signature.parts or (signature,):
+        src, dst = lanes.job.endpoints(group, part)
+        if NONE in (src, dst) or rank.rank not in (src, dst):
+            continue
+        channel = lanes.channels.setdefault((group, src, dst), Channel())
+        side = channel.sends if src == rank.rank else channel.recvs
+        side.append(Part(row, part, e.p2p_seq[row]))
+
+
+def _offset(job: Job, key: ChannelKey, channel: Channel) -> int:
+    """How far apart the two rings start; 0 when both hold the channel from its beginning."""
+    group, src, dst = key
+    if not (channel.sends and channel.recvs) or not (job.ranks[src].wrapped or job.ranks[dst].wrapped):
+        return 0
+    if len(job.groups[group].ranks) == 2:  # both sides count the same calls, so the ids can be compared
+        ids = {part.p2p_seq: n for n, part in enumerate(channel.recvs)}
+        return next((ids[p.p2p_seq] - n for n, p in enumerate(channel.sends) if p.p2p_seq in ids), 0)
+    sent = sum(job.ranks[src].entries.done[part.row] for part in channel.sends)
+    received = sum(job.ranks[dst].entries.done[part.row] for part in channel.recvs)
+    return received - sent  # the last finished ones belong together
+
+
+def started(job: Job, rank: int, row: int) -> bool:
+    """The device has begun with it; known only where timing was on."""
+    return job.ranks[rank].entries.state[row] == STARTED

@@ -1,0 +1,92 @@
+"""What times tell: whether the job is merely running, and who came late.
+
+The time of the dump is not in the file. The file's mtime stands for it; a copied file's is later and
+makes calls look older, so it can show that a job was caught running but never that it was not.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from frtui.engine.lanes import Lanes
+from frtui.engine.waits import StuckCall, Waits
+from frtui.model import NONE
+
+YOUNG_S = 5.0
+"""A call younger than this when its rank was dumped says nothing: it may just be running."""
+LATE_S = 5.0
+"""A rank this much later than the rest, beyond what its clock explains, is a straggler."""
+
+
+def age_s(lanes: Lanes, rank: int, row: int) -> float | None:
+    """Seconds between the call and the dump of its rank; None where the file is older than the call."""
+    dump = lanes.job.ranks[rank]
+    created = dump.entries.created[row]
+    if created <= 0 or dump.dumped_ns < created:
+        return None
+    return (dump.dumped_ns - created) / 1e9
+
+
+def caught_running(waits: Waits) -> bool:
+    """Every outstanding call was just made when the dumps were written, and none has timed out."""
+    lanes = waits.lanes
+    ages = [_stuck_for(lanes, rank, rows[0]) for rank, rows in lanes.open.items() if rows]
+    return bool(ages) and all(ages_ok for ages_ok in ages)
+
+
+def _stuck_for(lanes: Lanes, rank: int, row: int) -> bool:
+    """Whether the rank's oldest outstanding call is too young to be called stuck."""
+    e = lanes.job.ranks[rank].entries
+    age = age_s(lanes, rank, row)
+    timeout_s = e.timeout[row] / 1000 if e.timeout[row] > 0 else YOUNG_S
+    timed_out = bool(e.retired[row]) and not e.done[row]
+    return age is not None and age < min(YOUNG_S, timeout_s) and not timed_out
+
+
+def late_ranks(waits: Waits, call: StuckCall) -> dict[int, float]:
+    """rank -> seconds behind the others' median, for those that joined `call` much later than the rest.
+
+    What separates the ranks' clocks is taken off: it shows in how far apart they made the earlier calls.
+    """
+    lags = _lags(waits, call)
+    if len(lags) < 2:
+        return {}
+    usual = median(lags.values())
+    late = {rank: lag - usual for rank, lag in lags.items() if lag - usual > LATE_S}
+    if len(lags) == 2:  # with two, the median lies between them
+        late = {rank: 2 * lag for rank, lag in late.items()}
+    return late if len(late) * 2 <= len(lags) else {}
+
+
+def _lags(waits: Waits, call: StuckCall) -> dict[int, float]:
+    """rank -> seconds at which it made the call, less its usual distance from the others (its clock)."""
+    times: dict[int, float] = {}
+    for rank, dump in waits.lanes.job.ranks.items():
+        row = waits.row(rank, call)
+        if row is not None and dump.entries.created[row] != NONE:
+            times[rank] = dump.entries.created[row] / 1e9
+    if not times:
+        return {}
+    clocks = {rank: _clock_s(waits.lanes, call, rank, times) for rank in times}
+    first = min(times[rank] - clocks[rank] for rank in times)
+    return {rank: times[rank] - clocks[rank] - first for rank in times}
+
+
+def _clock_s(lanes: Lanes, call: StuckCall, rank: int, ranks: dict[int, float], samples: int = 16) -> float:
+    """Median of how much later than the first of `ranks` this rank made the calls before `call`."""
+    lane = lanes.lane(call.group, rank)
+    if lane is None:
+        return 0.0
+    earlier = [seq for seq in lane.seqs if seq < call.seq][-samples:]
+    offsets = []
+    for seq in earlier:
+        created = {r: c for r in ranks if (c := _created(lanes, call.group, r, seq)) > 0}
+        if rank in created and len(created) > 1:
+            offsets.append((created[rank] - min(created.values())) / 1e9)
+    return median(offsets) if offsets else 0.0
+
+
+def _created(lanes: Lanes, group: int, rank: int, seq: int) -> int:
+    lane = lanes.lane(group, rank)
+    row = lane.row(seq) if lane else None
+    return NONE if row is None else lanes.job.ranks[rank].entries.created[row]

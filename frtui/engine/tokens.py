@@ -1,0 +1,95 @@
+"""Calls as tokens: what makes two calls of different ranks "the same call of the program"."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from frtui.engine.agree import argument_key, dtypes_recorded
+from frtui.engine.align import Token
+from frtui.engine.lanes import Lanes
+from frtui.model import Frame, Job
+from frtui.stacks import call_site
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """What one rank did, for comparison with what others did."""
+
+    rank: int
+    rows: tuple[int, ...]
+    tokens: tuple[Token, ...]
+    done: int
+    """So many of the leading calls are finished."""
+
+
+@dataclass
+class Tokens:
+    """Interns what the tokens of one job are made of."""
+
+    lanes: Lanes
+    _ids: dict[Hashable, int] = field(default_factory=dict)
+    _keys: dict[int, int] = field(default_factory=dict)
+    _sites: dict[int, int] = field(default_factory=dict)
+    _forms: dict[tuple[int, int], int] = field(default_factory=dict)
+    _dtypes: bool = True
+
+    def __post_init__(self) -> None:
+        self._dtypes = dtypes_recorded(self.job)
+
+    @property
+    def job(self) -> Job:
+        return self.lanes.job
+
+    def site(self, rank: int, row: int) -> Frame | None:
+        """The call site of a call; None without a Python frame outside torch."""
+        stack = self.job.ranks[rank].entries.stack[row]
+        return call_site(self.job.stacks[stack]) if stack >= 0 else None
+
+    def _key_id(self, signature: int) -> int:
+        if signature not in self._keys:
+            self._keys[signature] = self._intern(argument_key(self.job.signatures[signature], self._dtypes))
+        return self._keys[signature]
+
+    def _site_id(self, stack: int) -> int:
+        if stack not in self._sites:
+            site = call_site(self.job.stacks[stack]) if stack >= 0 else None
+            self._sites[stack] = -1 if site is None else self._intern((site.filename, site.line))
+        return self._sites[stack]
+
+    def _form_id(self, signature: int, stack: int) -> int:
+        if (signature, stack) not in self._forms:
+            s = self.job.signatures[signature]
+            site = call_site(self.job.stacks[stack]) if stack >= 0 else None
+            known = site is not None and bool(s.inputs)
+            self._forms[signature, stack] = self._intern((s.inputs, s.outputs, site.filename)) if known and site else -1
+        return self._forms[signature, stack]
+
+    def _intern(self, thing: Hashable) -> int:
+        return self._ids.setdefault(thing, len(self._ids))
+
+    def same_key(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Whether two (rank, row) calls have arguments that go together."""
+        ids = [self._key_id(self.job.ranks[rank].entries.signature[row]) for rank, row in (a, b)]
+        return ids[0] == ids[1]
+
+    def sequence(self, rank: int, rows: list[int], groups: bool = False) -> Sequence:
+        """The calls in `rows` as tokens; with `groups`, which kind of group a call is in counts too."""
+        e = self.job.ranks[rank].entries
+        tokens = []
+        for row in rows:
+            key, site = self._key_id(e.signature[row]), self._site_id(e.stack[row])
+            if groups:
+                group = self.job.groups[e.group[row]]
+                key = self._intern((key, group.desc, len(group.ranks)))
+            tokens.append(Token(key, site, self._form_id(e.signature[row], e.stack[row])))
+        still_open = set(self.lanes.open[rank])
+        done = next((n for n, row in enumerate(rows) if row in still_open), len(rows))
+        return Sequence(rank, tuple(rows), tuple(tokens), done)
+
+    def in_group(self, group: int, rank: int, start: int) -> Sequence | None:
+        """The collectives of a rank in a group from sequence number `start` on."""
+        lane = self.lanes.lane(group, rank)
+        if lane is None:
+            return None
+        return self.sequence(rank, [row for row, seq in zip(lane.rows, lane.seqs) if seq >= start])

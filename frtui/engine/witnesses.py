@@ -1,0 +1,199 @@
+"""Who deviates? Three witnesses, in this order.
+
+1. The *members*: a strict majority of the group that made the same calls.
+2. The *siblings*: other groups of the same description and size. All tensor-parallel groups run one
+   program, so in a group of two the other pairs tell who is wrong.
+3. The *history*: what followed the same calls earlier in the ranks' own windows.
+
+If all three are silent it is a tie, and both sides are named.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from collections.abc import Sequence as Series
+from dataclasses import dataclass
+from typing import Callable
+
+from frtui.engine.agree import difference
+from frtui.engine.align import Edit, Token, foresee, parting, script
+from frtui.engine.tokens import Sequence, Tokens
+
+MEMBERS, SIBLINGS, HISTORY, NOBODY = "members", "siblings", "history", "nobody"
+SIBLINGS_ASKED = 64
+"""More do not make the answer surer; on 16,384 ranks there are thousands."""
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Where the calls of some ranks part from what the witnesses did."""
+
+    kind: str
+    ranks: tuple[int, ...]
+    """Who deviates; both sides on a tie."""
+    witness: str
+    """Who says so: MEMBERS, SIBLINGS, HISTORY or NOBODY (a tie)."""
+    voters: int
+    """How many ranks (MEMBERS) or groups (SIBLINGS) say so."""
+    subject: tuple[int, int] | None
+    """(rank, row) of the deviating call; None where the call is missing."""
+    reference: tuple[int, int] | None
+    """(rank, row) of what the witnesses did in its place."""
+    before: tuple[int, int] | None
+    """(rank, row) of the deviating rank's last call before the parting."""
+    foreseen: bool = False
+    """Nothing that both sides recorded after the parting confirms it; what usually follows does."""
+
+
+@dataclass(frozen=True)
+class _Camp:
+    """Ranks whose sequences do not part from one another."""
+
+    members: tuple[Sequence, ...]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(sorted(s.rank for s in self.members))
+
+    @property
+    def best(self) -> Sequence:
+        """The one that got furthest."""
+        return max(self.members, key=lambda s: len(s.tokens))
+
+
+def compare(
+    tokens: Tokens, sequences: Iterable[Sequence], siblings: Callable[[], Iterable[Sequence]], ahead_ok: bool
+) -> Deviation | None:
+    """The deviation among `sequences`, all of which should be the same calls from the same start.
+
+    `siblings` gives sequences of other groups that should also be the same. `ahead_ok` says that being
+    further on than the others needs no explanation: only what both sides recorded can part them then.
+    """
+    camps = _camps(list(sequences), ahead_ok)
+    if len(camps) < 2:
+        return None
+    main, *others = camps
+    partings = [(edit, camp) for camp in others if (edit := _part(camp.best, main.best, ahead_ok)) is not None]
+    if not partings:
+        return None
+    edit, other = min(partings, key=lambda found: found[0].j)
+    voters = sum(len(s.tokens) > edit.j for s in main.members)
+    witness, right = _vote(main, other, voters, siblings, edit)
+    if right is other:
+        main, other = other, main
+        edit = _part(other.best, main.best, ahead_ok) or edit
+    return _deviation(tokens, other, main, edit, witness)
+
+
+def _camps(sequences: list[Sequence], ahead_ok: bool) -> list[_Camp]:
+    """Sequences that do not part stand together; the largest camp first."""
+    same: dict[tuple[object, ...], list[Sequence]] = defaultdict(list)
+    for sequence in sequences:
+        same[sequence.tokens].append(sequence)
+    classes = sorted(same.values(), key=lambda c: (-len(c), -len(c[0].tokens), c[0].rank))
+    camps: list[list[Sequence]] = []
+    for members in classes:
+        for camp in camps:
+            if _part(members[0], camp[0], ahead_ok) is None and _part(camp[0], members[0], ahead_ok) is None:
+                camp += members
+                break
+        else:
+            camps.append(list(members))
+    camps.sort(key=lambda camp: -len(camp))
+    return [_Camp(tuple(camp)) for camp in camps]
+
+
+def _part(subject: Sequence, reference: Sequence, ahead_ok: bool) -> Edit | None:
+    edit = parting(_script(subject, reference), subject.done)
+    return None if edit and ahead_ok and edit.j >= len(reference.tokens) else edit
+
+
+def _script(subject: Sequence, reference: Sequence) -> list[Edit]:
+    return script(subject.tokens, reference.tokens + tuple(foresee(reference.tokens)))
+
+
+def _vote(
+    main: _Camp, other: _Camp, voters: int, siblings: Callable[[], Iterable[Sequence]], edit: Edit
+) -> tuple[tuple[str, int], _Camp]:
+    if voters > len(other.ranks):
+        return (MEMBERS, voters), main
+    for_main, for_other = 0, 0
+    for n, sibling in enumerate(siblings()):
+        if n >= SIBLINGS_ASKED:
+            break
+        with_main, with_other = (_agrees(sibling.tokens, camp.best.tokens, edit.j) for camp in (main, other))
+        if with_main != with_other and len(sibling.tokens) > edit.j:
+            for_main, for_other = for_main + with_main, for_other + with_other
+    if for_main != for_other:
+        return (SIBLINGS, max(for_main, for_other)), main if for_main > for_other else other
+    return _history(main, other, edit)
+
+
+def _agrees(witness: Series[Token], calls: Series[Token], at: int) -> bool:
+    """Whether a witness that was not in the hang made these calls, from the parting on."""
+    edit = parting(script(witness, calls), at)
+    return edit is None or edit.j >= len(calls)
+
+
+def _history(main: _Camp, other: _Camp, edit: Edit) -> tuple[tuple[str, int], _Camp]:
+    """What followed the same calls earlier; where no line repeats, the same arguments."""
+    for view in (tuple, _without_sites):
+        sides = [view(camp.best.tokens) for camp in (main, other)]
+        past = sides[0][: edit.j]
+        expected = [*past, *foresee(past)]
+        fits = [_agrees(expected, side, edit.j) for side in sides]
+        if len(expected) > len(past) and fits[0] != fits[1]:
+            return (HISTORY, 1), main if fits[0] else other
+    return (NOBODY, 0), main
+
+
+def _without_sites(tokens: Series[Token]) -> tuple[Token, ...]:
+    return tuple(Token(token.key, -1) for token in tokens)
+
+
+def _deviation(tokens: Tokens, wrong: _Camp, right: _Camp, edit: Edit, witness: tuple[str, int]) -> Deviation:
+    edits = _script(wrong.best, right.best)
+    kind = _kind(tokens, wrong.best, right.best, edit, edits)
+    tie = witness[0] == NOBODY
+    subject = _call(wrong.best, edit.i)
+    return Deviation(
+        kind=kind,
+        ranks=tuple(sorted(wrong.ranks + right.ranks)) if tie else wrong.ranks,
+        witness=witness[0],
+        voters=witness[1],
+        subject=None if kind == "skipped-call" else subject,
+        reference=_call(right.best, edit.j),
+        before=_call(wrong.best, edit.i - 1),
+        foreseen=not any(e.op == "same" and edit.j < e.j < len(right.best.rows) for e in edits),
+    )
+
+
+def _call(sequence: Sequence, n: int) -> tuple[int, int] | None:
+    return (sequence.rank, sequence.rows[n]) if 0 <= n < len(sequence.rows) else None
+
+
+def _kind(tokens: Tokens, wrong: Sequence, right: Sequence, edit: Edit, edits: list[Edit]) -> str:
+    if edit.op == "swap" or _made_up_for(wrong, right, edit, edits):
+        return "order-swap"
+    if edit.op == "extra":
+        return "extra-call"
+    if edit.op == "skip" or edit.j >= len(right.rows):
+        return "skipped-call"
+    job = tokens.job
+    mine, theirs = (
+        job.signatures[job.ranks[s.rank].entries.signature[s.rows[n]]] for s, n in ((wrong, edit.i), (right, edit.j))
+    )
+    return difference(mine, theirs)
+
+
+def _made_up_for(wrong: Sequence, right: Sequence, edit: Edit, edits: list[Edit]) -> bool:
+    """The call left out (or added) here is added (or left out) again further on: the order differs."""
+
+    def token(e: Edit) -> Token | None:
+        tokens, n = (wrong.tokens, e.i) if e.op == "extra" else (right.tokens, e.j)
+        return tokens[n] if n < len(tokens) else None
+
+    opposite = {"extra": "skip", "skip": "extra"}.get(edit.op)
+    later = edits[edits.index(edit) + 1 :]
+    return any(e.op == opposite and token(e) == token(edit) is not None for e in later)

@@ -1,0 +1,141 @@
+"""Phrases that all findings share, so that one thing has one name everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from frtui.engine.agree import describe
+from frtui.engine.case import Case
+from frtui.engine.finding import Finding
+from frtui.engine.waits import Root, StuckCall
+from frtui.model import Call, Frame
+from frtui.text import ranges
+
+
+def who(ranks: Iterable[int]) -> str:
+    """`rank 2`, `ranks 0-2, 5`."""
+    numbers = sorted(set(ranks))
+    return f"rank{'s' if len(numbers) != 1 else ''} {ranges(numbers)}"
+
+
+def many(ranks: Iterable[int], limit: int = 4) -> str:
+    """The ranks by number where they are few, else their count: `61 ranks`."""
+    numbers = sorted(set(ranks))
+    return who(numbers) if len(numbers) <= limit else f"{len(numbers)} ranks"
+
+
+def verb(ranks: Iterable[int], one: str, several: str) -> str:
+    return one if len(set(ranks)) == 1 else several
+
+
+def short(site: Frame | None) -> str:
+    """`layers.py:60`; the whole path stands in the call pane and in `call_site`."""
+    return f"{site.filename.rsplit('/', 1)[-1]}:{site.line}" if site else ""
+
+
+def at(site: Frame | None) -> str:
+    return f" at {short(site)}" if site else ""
+
+
+def number(call: Call) -> str:
+    return f"#{call.p2p_seq if call.p2p else call.seq}"
+
+
+def name(case: Case, place: tuple[int, int], arguments: bool = False) -> str:
+    """`all_reduce #85 of tp:7`, with `arguments` also its sizes: `all_reduce [4096] Float #85 of tp:7`."""
+    call = case.call(place)
+    what = describe(call.signature) if arguments or call.signature.parts else call.op
+    return f"{what}{_peers(case, call)} {number(call)} of {case.job.groups[call.group].label}"
+
+
+def _peers(case: Case, call: Call) -> str:
+    src, dst = case.job.endpoints(call.group, call.signature)
+    return f" {src}->{dst}" if src >= 0 and dst >= 0 else ""
+
+
+def stuck_name(case: Case, call: StuckCall) -> str:
+    """A stuck call by name, whoever made it."""
+    place = case.example(call)
+    return name(case, place) if place else f"#{call.seq} of {case.job.groups[call.group].label}"
+
+
+def fact(case: Case, place: tuple[int, int]) -> str:
+    """One call as evidence: who made what, where, in which state."""
+    call = case.call(place)
+    state = "finished" if call.done else "open"
+    return (
+        f"rank {call.rank}: {name(case, place, arguments=True)}{at(case.site(place))}, {state} (record {call.record})"
+    )
+
+
+def last_call(case: Case, rank: int) -> str:
+    """What a rank did last, as a sentence part."""
+    place = case.last_call(rank)
+    if place is None:
+        status = case.job.ranks[rank].status if rank in case.job.ranks else {}
+        seen = [f"{case.job.groups[g].label} #{s.completed}" for g, s in sorted(status.items()) if s.completed >= 0]
+        return "its dump holds no finished call" + (f" (pg_status: finished {', '.join(seen[:4])})" if seen else "")
+    return f"its last finished call was {name(case, place)}{at(case.site(place))}"
+
+
+def waiting_fact(case: Case, root: Root) -> list[str]:
+    """How many wait because of this, and along which way."""
+    if not root.waiting:
+        return []
+    chain = ", ".join(f"{a} for {b}" for a, b in root.via[:4])
+    more = f", … {len(root.via) - 4} more" if len(root.via) > 4 else ""
+    ways = f": rank {chain}{more}" if chain else ""
+    return [f"{who(root.waiting)} {verb(root.waiting, 'waits', 'wait')} as a consequence{ways}"]
+
+
+def host(case: Case, rank: int) -> str:
+    dump = case.job.ranks.get(rank)
+    return f"{dump.host} (host of rank {rank})" if dump and dump.host else f"the host of rank {rank}"
+
+
+def look_at(case: Case, rank: int) -> str:
+    """The command that shows what a rank is doing."""
+    return f"on {host(case, rank)}: `py-spy dump --native --pid PID` shows what rank {rank} is doing"
+
+
+def kernel_log(case: Case, rank: int) -> str:
+    return f"on {host(case, rank)}: `dmesg -T | grep -iE 'xid|oom|killed'` shows a device error or a killed process"
+
+
+def compose(
+    case: Case,
+    kind: str,
+    confidence: str,
+    root: Root,
+    place: tuple[int, int] | None,
+    *,
+    ranks: tuple[int, ...],
+    summary: str,
+    evidence: Iterable[str],
+    next_steps: Iterable[str],
+    call: StuckCall | None = None,
+    site: Frame | None = None,
+    focus: tuple[int, int] | None = None,
+) -> Finding:
+    """A finding about the call at `place`; `call` names the group and number where nobody recorded the call.
+
+    Whoever is in the root or waits for it and is not blamed is stuck because of it.
+    """
+    what = case.call(place) if place else None
+    seq = (what.p2p_seq if what.p2p else what.seq) if what else call.seq if call else None
+    return Finding(
+        kind=kind,
+        confidence=confidence,
+        summary=summary,
+        ranks=ranks,
+        group=what.group if what else call.group if call else None,
+        op=what.op if what else "",
+        seq=seq,
+        p2p=what.p2p if what else bool(call and call.p2p),
+        site=site or case.site(place),
+        evidence=(*evidence, *waiting_fact(case, root)),
+        waiting=tuple(sorted({*root.waiting, *root.ranks} - set(ranks))),
+        via=root.via,
+        next_steps=tuple(next_steps),
+        focus=focus or place,
+    )
