@@ -1,0 +1,178 @@
+"""The command line: arguments, exit codes, a terminal or not. The screen is imported only when it opens."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+
+from frtui import __version__
+from frtui.exits import FAULT, INTERRUPTED, READER_LEFT, TERMINATED, USAGE
+
+TYPE_CHECKING = False  # typing itself is a tenth of the time that --help may take
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+COMMANDS = ("report", "entries", "demo")
+
+HELP = """\
+Find the rank, the call and the source line that a stuck PyTorch job waits for, from a folder of Flight Recorder
+dumps (one file per rank).
+
+  frtui DIR              open the screen; not on a terminal, print the report
+  frtui report DIR       print the report (text, markdown or json)
+  frtui entries DIR      print the raw entries side by side, one column a rank
+  frtui demo [NAME]      open the screen on dumps that come with frtui
+
+`frtui COMMAND --help` lists the options of each. A folder that is called like a command: ./report
+"""
+EXIT_CODES = """\
+exit codes (the screen itself ends with 0):
+  0   no hang found, or the dumps can't tell      64   wrong usage
+  1   hang found                                  70   frtui itself failed
+  2   folder unreadable or without dumps,         130  interrupted
+      or the output can't be written              143  terminated
+"""
+EXAMPLES = """\
+examples:
+  frtui /tmp/dumps
+  frtui report /tmp/dumps --format markdown -o report.md
+  frtui entries /tmp/dumps --selected-ranks 0 3-7 --pg-filters tp --stack
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse ends with 2 on wrong usage, which here means that a folder can't be read."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(USAGE, f"{self.prog}: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `frtui` and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        options = parse(arguments)
+    except SystemExit as end:  # --help, --version and wrong usage
+        return end.code if isinstance(end.code, int) else USAGE
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        return run(options)
+    except KeyboardInterrupt:
+        print("frtui: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except _Terminated:
+        return TERMINATED
+    except BrokenPipeError:
+        return READER_LEFT
+
+
+class _Terminated(BaseException):
+    """SIGTERM, so that `finally` clauses run before the end."""
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise _Terminated
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    command = arguments[0] if arguments and arguments[0] in COMMANDS else ""
+    if command == "report":
+        return _report_parser().parse_args(arguments[1:])
+    if command == "entries":
+        return _entries_parser().parse_args(arguments[1:])
+    if command == "demo":
+        return _demo_parser().parse_args(arguments[1:])
+    return _screen_parser().parse_args(arguments)
+
+
+def _parser(command: str, description: str, epilog: str = "") -> Parser:
+    prog = f"frtui {command}".strip()
+    form = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog=prog, description=description, epilog=epilog, formatter_class=form, allow_abbrev=False)
+    parser.set_defaults(command=command or "screen")
+    return parser
+
+
+def _screen_parser() -> Parser:
+    parser = _parser("", HELP, EXIT_CODES + "\n" + EXAMPLES)
+    parser.add_argument("dir", metavar="DIR", help="the folder of dumps, one file of them, or an archive")
+    _add_loading(parser)
+    _add_screen(parser)
+    parser.add_argument("--version", action="version", version=_version())
+    return parser
+
+
+def _report_parser() -> Parser:
+    parser = _parser("report", "Print which rank, call and source line the job waits for.", EXIT_CODES)
+    parser.add_argument("dir", metavar="DIR")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+    _add_output(parser)
+    _add_loading(parser)
+    return parser
+
+
+def _entries_parser() -> Parser:
+    parser = _parser("entries", "Print the raw entries side by side, one column a rank.")
+    parser.add_argument("dir", metavar="DIR")
+    # torchfrtrace needs it for this output; here it is the only one.
+    parser.add_argument("-j", "--just_print_entries", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--selected-ranks", nargs="+", metavar="RANKS", help="only these: 0 3-7")
+    parser.add_argument("--pg-filters", nargs="+", metavar="GROUP", help="only groups of this name or description")
+    parser.add_argument("--stack", "--print_stack_trace", action="store_true", help="where each call was made")
+    parser.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
+    _add_output(parser)
+    _add_loading(parser)
+    return parser
+
+
+def _demo_parser() -> Parser:
+    parser = _parser("demo", "Open the screen on dumps that come with frtui.")
+    parser.add_argument("name", metavar="NAME", nargs="?", default="tutorial", help="default: tutorial")
+    parser.add_argument("--list", action="store_true", help="list the names")
+    parser.set_defaults(prefix=None, attempt=None)
+    _add_screen(parser)
+    return parser
+
+
+def _add_loading(parser: Parser) -> None:
+    parser.add_argument("-p", "--prefix", help="only files whose name begins so; the rank follows")
+    parser.add_argument("--attempt", help="which sub-folder to read, where several hold the same ranks")
+    # torchfrtrace's option keeps its place in scripts; incomplete folders are always read here.
+    parser.add_argument("--allow-incomplete-ranks", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
+
+
+def _add_output(parser: Parser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    parser.add_argument("--ascii", action="store_true", help="ASCII only, in text and tables")
+
+
+def _add_screen(parser: Parser) -> None:
+    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    parser.add_argument("--ascii", action="store_true", help="draw with ASCII only")
+    if parser.get_default("command") == "demo":
+        parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+
+def _version() -> str:
+    return f"frtui {__version__} (Python {sys.version.split()[0]})"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what was asked; what goes wrong inside frtui is told in one line, unless --debug."""
+    from frtui import commands
+
+    try:
+        return commands.run(options)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if options.debug:
+            raise
+        print(
+            f"frtui: {type(error).__name__}: {error}\nThis is a fault in frtui; --debug shows where.", file=sys.stderr
+        )
+        return FAULT

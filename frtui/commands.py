@@ -1,0 +1,164 @@
+"""What each command does. stdout is data, stderr is narration."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from frtui.exits import HANG, NO_HANG, UNREADABLE, USAGE
+from frtui.text import clean
+
+if TYPE_CHECKING:
+    from frtui.load import Progress
+    from frtui.model import Job
+
+
+class Failed(Exception):
+    """Told in one line; `code` is the exit code."""
+
+    def __init__(self, message: str, code: int = UNREADABLE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def run(options: argparse.Namespace) -> int:
+    command = {"screen": screen, "report": report, "entries": entries, "demo": demo}[options.command]
+    try:
+        return command(options)
+    except Failed as error:
+        print(f"frtui: {error}", file=sys.stderr)
+        return error.code
+
+
+def screen(options: argparse.Namespace) -> int:
+    reason = _no_screen()
+    if reason:
+        print(f"frtui: {reason}, so this is the text report", file=sys.stderr)
+        return report(argparse.Namespace(**{**vars(options), "format": "text", "output": None}))
+    from frtui import tui
+
+    return tui.run(
+        options.dir,
+        prefix=options.prefix,
+        attempt=options.attempt,
+        mouse=not options.no_mouse,
+        ascii=options.ascii,
+        debug=options.debug,
+    )
+
+
+def demo(options: argparse.Namespace) -> int:
+    from frtui.demo import ABOUT, folder
+
+    if options.list:
+        _write(None, [f"{name:10}{about}\n".encode() for name, about in ABOUT.items()])
+        return NO_HANG
+    if options.name not in ABOUT:
+        raise Failed(f"no demo is called {clean(options.name)}; there are: {', '.join(ABOUT)}", USAGE)
+    with folder(options.name) as path:
+        return screen(argparse.Namespace(**{**vars(options), "dir": path}))
+
+
+def report(options: argparse.Namespace) -> int:
+    from frtui.engine import diagnose
+    from frtui.report import found_hang, render
+
+    job = _load(options)
+    findings = diagnose(job)
+    data = [render(job, findings, options.format)]
+    _write(options.output, _as_ascii(data) if options.ascii and options.format != "json" else data)
+    return HANG if found_hang(findings) else NO_HANG
+
+
+def entries(options: argparse.Namespace) -> int:
+    from frtui.entries import BadSelection, render
+
+    job = _load(options)
+    try:
+        data = render(job, options.format, options.selected_ranks, options.pg_filters, options.stack)
+    except BadSelection as error:
+        raise Failed(str(error), USAGE) from None
+    _write(options.output, _as_ascii(data) if options.ascii and options.format == "table" else data)
+    return NO_HANG
+
+
+def _no_screen() -> str:
+    """Why no screen can be opened; empty where one can."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return "stdin and stdout are not both a terminal"
+    return "TERM is dumb" if os.environ.get("TERM", "dumb") in ("dumb", "") else ""
+
+
+def _load(options: argparse.Namespace) -> Job:
+    from frtui.load import LoadError, load
+
+    narrate = _narrate if sys.stderr.isatty() else None
+    try:
+        return load(options.dir, prefix=options.prefix, attempt=options.attempt, progress=narrate)
+    except LoadError as error:
+        raise Failed(str(error)) from None
+    finally:
+        if narrate:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _narrate(now: Progress) -> None:
+    # Every file of a large job would be a thousand lines over a slow link.
+    if now.files_done % max(1, now.files_total // 50) == 0:
+        print(f"\r\x1b[Kreading {now.files_done} of {now.files_total} files", end="", file=sys.stderr, flush=True)
+
+
+def _as_ascii(chunks: Iterable[bytes]) -> list[bytes]:
+    from frtui.view.words import ascii_only
+
+    return [ascii_only(chunk.decode()).encode() for chunk in chunks]
+
+
+def _write(output: str | None, chunks: Iterable[bytes]) -> None:
+    """To stdout, or as a whole to a file, so that nobody ever reads half a report."""
+    path = Path(output) if output else None
+    try:
+        if path is None:
+            _put(sys.stdout.fileno(), chunks)
+        elif path.exists() and not path.is_file():  # /dev/stdout, a named pipe
+            with open(path, "wb") as file:
+                _put(file.fileno(), chunks)
+        else:
+            _replace(path, chunks)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Failed(f"cannot write {clean(str(path or 'to stdout'))}: {error.strerror}") from None
+
+
+def _put(handle: int, chunks: Iterable[bytes]) -> None:
+    """Without Python's buffer, which would try again, and complain again, at exit."""
+    for chunk in chunks:
+        rest = memoryview(chunk)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+
+
+def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+    """Writes beside `path` and renames, through a link to the file that it names."""
+    path = path.resolve()
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.writelines(chunks)
+        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+    print(f"wrote {clean(str(path))}", file=sys.stderr)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

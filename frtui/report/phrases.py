@@ -1,0 +1,163 @@
+"""Sentences that the text and the Markdown report share, as plain text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from frtui.report.build import Facts
+from frtui.text import clean, ranges
+
+SHOWN = 8
+"""Lines of one kind that are listed before the rest is only counted."""
+LONGEST = 160
+"""Columns of a name from a dump before it is cut; a name may be a megabyte long."""
+
+
+def short(value: object) -> str:
+    """A name from somebody's file, printable and of bounded length."""
+    text = clean(str(value))
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def rank_list(ranks: list[int]) -> str:
+    """`rank 2`, `ranks 0-3, 5`."""
+    return ("rank " if len(ranks) == 1 else "ranks ") + ranges(ranks)
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def call(finding: Facts) -> str:
+    """`all_reduce, call 85 in tp:7 (ranks 2-3)`; empty where the finding names no call."""
+    text: str = finding["op"]
+    if finding["seq"] is not None:
+        text += f", {'p2p call' if finding['p2p'] else 'call'} {finding['seq']}"
+    if finding["group"]:
+        members = finding["group"]["ranks"]
+        text += f" in {finding['group']['label']}" + (f" ({rank_list(members)})" if members else "")
+    return short(text.removeprefix(", ").strip())
+
+
+def blamed(finding: Facts) -> str:
+    """`rank 2 on node07`; empty where nobody is."""
+    hosts: dict[str, list[int]] = {}
+    for rank in finding["ranks"]:
+        hosts.setdefault(finding["hosts"].get(str(rank), ""), []).append(rank)
+    return short("; ".join(rank_list(ranks) + (f" on {host}" if host else "") for host, ranks in hosts.items()))
+
+
+def waits(finding: Facts) -> list[str]:
+    """Who waits for whom, from the cause outwards, ranks with the same target in one line."""
+    waiting, via = finding["waiting"]["ranks"], finding["waiting"]["via"]
+    if not waiting:
+        return []
+    lines = [f"{rank_list(waiting)} ({count(len(waiting), 'rank')})" if len(waiting) > 1 else rank_list(waiting)]
+    for targets, sources in _chain(finding, via):
+        verb = "waits" if len(sources) == 1 else "wait"
+        lines.append(f"{rank_list(sources)} {verb} for {rank_list(list(targets))}")
+    return folded(lines, "wait", "--format json lists all")
+
+
+def _chain(finding: Facts, via: list[list[int]]) -> list[tuple[tuple[int, ...], list[int]]]:
+    """(targets, ranks that wait for just those), nearest to the blamed ranks first."""
+    targets: dict[int, set[int]] = {}
+    for source, target in via:
+        targets.setdefault(source, set()).add(target)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for source, those in targets.items():
+        alike.setdefault(tuple(sorted(those)), []).append(source)
+    steps = _distances(finding["ranks"], via)
+    return sorted(alike.items(), key=lambda pair: (min(steps.get(t, len(steps)) for t in pair[0]), pair[0]))
+
+
+def _distances(roots: list[int], via: list[list[int]]) -> dict[int, int]:
+    """How many waits lie between each rank and the cause."""
+    sources: dict[int, list[int]] = {}
+    for source, target in via:
+        sources.setdefault(target, []).append(source)
+    steps = dict.fromkeys(roots, 0)
+    reached = list(roots)
+    for rank in reached:  # grows while it is walked: breadth first
+        for source in sources.get(rank, ()):
+            if source not in steps:
+                steps[source] = steps[rank] + 1
+                reached.append(source)
+    return steps
+
+
+def last_calls(finding: Facts) -> list[str]:
+    """What the described ranks did last, equal calls in one line, most ranks last."""
+    alike: dict[str, list[int]] = {}
+    for last in finding["last_calls"]:
+        alike.setdefault(_last(last), []).append(last["rank"])
+    lines = [f"{rank_list(ranks)}: {said}" for said, ranks in sorted(alike.items(), key=lambda pair: len(pair[1]))]
+    return folded(lines, "other last call", "--format json lists all")
+
+
+def _last(last: Facts) -> str:
+    if last["op"] is None:
+        return "no call in its dump"
+    number = "" if last["seq"] is None else f" {'p2p call' if last['p2p'] else 'call'} {last['seq']}"
+    state = "finished" if last["state"] == "finished" else f"{last['state']}, not finished"
+    site = f", made at {last['call_site']}" if last["call_site"] else ""
+    return short(f"{last['op']} {last['arguments']}".rstrip() + f",{number} in {last['group']}, {state}{site}")
+
+
+def stack(finding: Facts) -> list[str]:
+    """The user's frames, innermost first; what torch and C++ add is counted."""
+    frames: list[dict[str, Any]] = finding["stack"]["frames"] if finding["stack"] else []
+    width = max((len(short(f["name"])) for f in frames if not f["internal"]), default=0)
+    lines, hidden = [], 0
+    for frame in [*frames, None]:
+        if frame is not None and frame["internal"]:
+            hidden += 1
+            continue
+        if hidden:
+            lines.append(f"({count(hidden, 'frame')} of torch and C++)")
+            hidden = 0
+        if frame is not None:
+            lines.append(f"{short(frame['name']):{min(width, 30)}}  {short(frame['file'])}:{frame['line']}")
+    return lines
+
+
+def stack_title(finding: Facts) -> str:
+    """`Stack of rank 0 at all_reduce, call 3, innermost first`."""
+    made = finding["stack"]
+    number = "" if made["seq"] is None else f", call {made['seq']}"
+    return f"Stack of rank {made['rank']} at {short(made['op'])}{number}, innermost first"
+
+
+def problems(report: Facts) -> list[str]:
+    lines = []
+    for problem in report["problems"]:
+        saved = problem["salvaged_entries"]
+        kept = f" ({count(saved, 'entry').replace('entrys', 'entries')} read)" if saved is not None else ""
+        rank = f", rank {problem['rank']}" if problem["rank"] is not None else ""
+        lines.append(f"{short(problem['file'])}{rank}: {problem['problem']}: {short(problem['detail'])}{kept}")
+    return folded(lines, "problem", "--format json lists all")
+
+
+def job(report: Facts) -> list[str]:
+    """What was read, in a few lines."""
+    about = report["job"]
+    lines = [short(report["source"])]
+    if about["attempt"]:
+        lines.append(f"attempt {short(about['attempt'])} of {short(', '.join(about['attempts']))}")
+    read = f"{count(len(about['ranks']), 'rank')} read of {about['world_size']:,}"
+    lines.append(f"{read}, {count(about['groups'], 'process group')}, {about['entries']:,} entries")
+    if about["missing_ranks"]:
+        lines.append(short(f"no dump of {rank_list(about['missing_ranks'])}"))
+    made = [
+        (f"dump version {', '.join(about['versions'])}", about["versions"]),
+        (f"back end {', '.join(about['backends'])}", about["backends"]),
+        (f"library {', '.join(about['library'])}", about["library"]),
+    ]
+    told = "; ".join(text for text, known in made if known)
+    return [*lines, short(told)] if told else lines
+
+
+def folded(lines: list[str], noun: str, where: str) -> list[str]:
+    """At most SHOWN lines, then how many there are besides."""
+    left = len(lines) - SHOWN
+    return lines if left <= 1 else [*lines[:SHOWN], f"and {count(left, noun)} more ({where})"]
