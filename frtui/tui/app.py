@@ -1,0 +1,72 @@
+"""The application: one screen, signals, commands. Everything else is in the screen and its widgets."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import traceback
+from collections.abc import Iterable
+from functools import partial
+from importlib.resources import files
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from frtui.text import clean
+from frtui.tui import keys
+from frtui.tui.loader import Reader
+from frtui.tui.screen import Main
+
+
+class FrtuiApp(App[None]):
+    # Read here, not by CSS_PATH, which cannot read from a zip file.
+    CSS = files("frtui.tui").joinpath("frtui.tcss").read_text(encoding="utf-8")
+    TITLE = "frtui"
+    ENABLE_COMMAND_PALETTE = True
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar[list[BindingType]] = keys.APP
+
+    def __init__(self, source: str, reader: Reader, *, plain: bool = False, debug: bool = False) -> None:
+        """`plain`: ASCII only; `debug`: a crash prints local variables, too."""
+        super().__init__(ansi_color=True)
+        self.theme = "ansi-dark"
+        self.animation_level = "none"
+        self.source, self.reader = clean(source), reader
+        self.plain, self.full_traceback = plain, debug
+        self.written: list[str] = []
+        """Paths of the reports that were exported, to be printed after the screen is gone."""
+
+    def get_default_screen(self) -> Screen[None]:
+        return Main(self.source, self.reader)
+
+    def on_mount(self) -> None:
+        self.set_class(self.plain, "-plain")
+        # Without these the process dies with the terminal in the alternate screen and mouse mode.
+        if sys.platform != "win32":
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, partial(self.exit, None, 128 + number))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Every action of the screen and of the focused list, by its name."""
+        for binding in keys.EVERY:
+            if binding.id and binding.id not in keys.NOT_COMMANDS:
+                run = partial(self._run_command, screen, binding.action)
+                yield SystemCommand(binding.description, f"{binding.tooltip} ({keys.shown(binding)})", run)
+
+    async def _run_command(self, screen: Screen[object], action: str) -> None:
+        on_list = action in keys.LIST_ACTIONS
+        await self.run_action(action, screen.focused if on_list and screen.focused else screen)
+
+    def _fatal_error(self) -> None:
+        """A short traceback: Textual's own prints local variables, which may hold the user's data."""
+        if self.full_traceback:
+            super()._fatal_error()
+            return
+        told = "".join(traceback.format_exception(*sys.exc_info()))
+        self._exit_renderables.append(Text(told + "This is a bug in frtui; --debug shows more."))
+        self._close_messages_no_wait()

@@ -1,0 +1,70 @@
+"""The five panes on the screen: where they are, which has the keys, which is zoomed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+
+from frtui.tui.lines import LineList
+from frtui.tui.searching import SearchList
+from frtui.view.panes import NAMES
+
+
+class Desk(Vertical):
+    zoomed = False
+
+    def compose(self) -> ComposeResult:
+        yield SearchList("1 Findings", id="findings")
+        yield LineList(id="summary", cursor=False)
+        with Horizontal(id="body"):
+            with Vertical(id="side"):
+                yield SearchList("2 Ranks", id="ranks", onward=True)
+                yield SearchList("3 Groups", id="groups", onward=True)
+            with Vertical(id="work"):
+                yield SearchList("4 Calls", id="calls")
+                yield SearchList("5 Call", id="call")
+
+    def pane(self, name: str) -> SearchList:
+        return self.query_one("#" + name, SearchList)
+
+    @property
+    def panes(self) -> list[SearchList]:
+        return [self.pane(name) for name in NAMES]
+
+    @property
+    def summary(self) -> LineList:
+        return self.query_one("#summary", LineList)
+
+    @property
+    def active(self) -> SearchList:
+        """The pane that keys are for; while a prompt has them, the one that had them before."""
+        return next((pane for pane in self.panes if pane.has_class("-active")), self.pane("findings"))
+
+    def go_to(self, name: str) -> None:
+        for pane in self.panes:
+            pane.set_class(pane.id == name, "-active")
+        if self.zoomed:
+            self.zoom(True)
+        # Not `focus()`, which waits for its turn: the next key may be here already.
+        self.screen.set_focus(self.pane(name))
+
+    def cycle(self, direction: int) -> None:
+        self.go_to(NAMES[(NAMES.index(str(self.active.id)) + direction) % len(NAMES)])
+
+    def zoom(self, on: bool) -> None:
+        """The active pane on the whole screen, or all of them."""
+        self.zoomed = on
+        shown: Sequence[str] = (str(self.active.id),) if on else NAMES
+        for pane in self.panes:
+            pane.display = pane.id in shown
+        for box, held in (("side", NAMES[1:3]), ("work", NAMES[3:]), ("body", NAMES[1:])):
+            self.query_one("#" + box).display = any(name in shown for name in held)
+        self.summary.display = "findings" in shown
+        self.set_class(on, "-zoomed")
+
+    def fit_head(self, findings: int, summary: int) -> None:
+        """Gives the findings and their sentence the lines that they need."""
+        self.pane("findings").styles.height = "1fr" if self.zoomed else 1 + findings
+        self.summary.styles.height = summary

@@ -1,0 +1,46 @@
+"""The line at the bottom where text is typed: find, filter, a file name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Static
+
+
+class Prompt(Horizontal):
+    """Hidden until something is asked; the screen hides it again with `close`."""
+
+    @dataclass
+    class Answered(Message):
+        purpose: str
+        text: str
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.purpose = ""
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="question", markup=False)
+        field = Input(id="answer", compact=True, select_on_focus=False)
+        field.cursor_blink = False
+        yield field
+
+    def ask(self, purpose: str, question: str, text: str = "") -> None:
+        self.purpose = purpose
+        self.query_one("#question", Static).update(question)
+        field = self.query_one("#answer", Input)
+        field.value = text
+        field.cursor_position = len(text)
+        self.display = True
+        self.screen.set_focus(field)
+
+    def close(self) -> None:
+        self.display = False
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.post_message(self.Answered(self.purpose, event.value))

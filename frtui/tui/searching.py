@@ -1,0 +1,91 @@
+"""A list that can be searched and filtered, in slices between which the screen draws and takes keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Callable, TypeVar
+
+from textual.message import Message
+
+from frtui.tui.lines import LineList
+from frtui.view import query
+from frtui.view.rows import Picked, Rows
+
+T = TypeVar("T")
+Values = Callable[[int, str], "str | None"]
+
+
+async def drain(steps: Iterator[T | None]) -> T | None:
+    """The first result that is there."""
+    for result in steps:
+        if result is not None:
+            return result
+        await asyncio.sleep(0)
+    return None
+
+
+class SearchList(LineList):
+    filter = ""
+    """What the person typed; stays when the pane shows other lines."""
+
+    @dataclass
+    class Missed(Message):
+        """Nothing was found."""
+
+        text: str
+
+    def offer(self, rows: Rows, key: int | None, title: str, values: Values) -> None:
+        """Shows lines as `show` does, but only those that pass the filter."""
+        self.workers.cancel_node(self)
+        self.empty = ""
+        if self.filter:
+            self.run_worker(self._pick(rows, key, title, values), exclusive=True)
+        else:
+            self.show(rows, key, title)
+
+    async def _pick(self, rows: Rows, key: int | None, title: str, values: Values) -> None:
+        rows.fit(self.size.width)
+        kept = await drain(query.pick(rows, query.line_test(rows, self.filter, values)))
+        self.empty = "nothing passes the filter; Esc clears it"
+        picked = Picked(rows, kept or [])
+        name, _, what = title.partition("  ")
+        self.show(picked, key, f"{name}  filter: {self.filter} ({len(picked):,} of {len(rows):,})  {what}".rstrip())
+
+    def find(self, text: str) -> None:
+        """Highlights what matches and goes to the next match."""
+        self.wanted = query.pattern(text) if text else None
+        self.repaint()
+        if text:
+            self.find_again(1)
+
+    def find_again(self, step: int) -> None:
+        if self.wanted is None:
+            self.post_message(self.Missed("nothing to find yet; / asks"))
+            return
+        found = query.search(self.rows, self.wanted, self.cursor, step)
+        self._go(found, f"not found: {self.wanted.pattern}")
+
+    def seek(self, test: query.Test, step: int, missed: str) -> None:
+        """To the next line that passes a test of its key."""
+        self._go(query.scan(len(self.rows), lambda i: test(self.rows.key(i)), self.cursor, step), missed)
+
+    def _go(self, steps: Iterator[int | None], missed: str) -> None:
+        start = self.cursor
+
+        async def go() -> None:
+            found = await drain(steps)
+            if found is None:
+                self.post_message(self.Missed(missed))
+            elif self.cursor == start:  # not after the person has gone elsewhere
+                self.cursor = found
+
+        self.run_worker(go(), exclusive=True)
+
+    def clear_find(self) -> bool:
+        """Whether there was something to clear."""
+        self.workers.cancel_node(self)
+        cleared, self.wanted = self.wanted is not None, None
+        self.repaint()
+        return cleared

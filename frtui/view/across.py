@@ -1,0 +1,124 @@
+"""One call on every member of its group: grouped by equal arguments and call site, the minority first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from frtui.model import NONE, Call, Job, Signature
+from frtui.text import ranges
+from frtui.view.index import Index
+from frtui.view.words import arguments, named
+
+NOT_JOINED, NO_DUMP, FELL_OUT, NOT_RECORDED = "not joined", "no dump", "fell out of the ring", "not recorded"
+
+
+class Same(NamedTuple):
+    """Ranks that made the call alike."""
+
+    op: str
+    arguments: str
+    site: str
+    calls: tuple[tuple[int, int], ...]
+    """(rank, row) of each, by rank."""
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        return tuple(rank for rank, _ in self.calls)
+
+
+class Across(NamedTuple):
+    """What became of one call on the members of its group."""
+
+    same: tuple[Same, ...]
+    """Fewest ranks first: who deviates stands on top."""
+    absent: tuple[tuple[str, tuple[int, ...]], ...]
+    """(why, ranks) of the members that have no such call."""
+
+
+def across(index: Index, group: int, seq: int) -> Across:
+    """Collective `seq` of a group, on every member."""
+    found = {rank: index.row_of(rank, group, seq) for rank in index.job.groups[group].ranks}
+    absent = {rank: why_absent(index, rank, group, seq) for rank, row in found.items() if row == NONE}
+    return Across(alike(index, [(rank, row) for rank, row in found.items() if row != NONE]), by_reason(absent))
+
+
+def across_p2p(index: Index, call: Call) -> Across:
+    """A send, a recv or a batch of them beside the calls of its peers that answer it."""
+    job, here, absent = index.job, [(call.rank, call.row)], {}
+    for signature in call.signature.parts or (call.signature,):
+        peer = other_side(job, call, signature)
+        if peer == NONE or peer in absent or peer in dict(here):
+            continue
+        row = answer(index, call, signature, peer)
+        if row == NONE:
+            absent[peer] = NO_DUMP if peer in index.missing else NOT_JOINED
+        else:
+            here.append((peer, row))
+    return Across(alike(index, sorted(here)), by_reason(absent))
+
+
+def alike(index: Index, calls: list[tuple[int, int]]) -> tuple[Same, ...]:
+    kinds: dict[tuple[int, str], list[tuple[int, int]]] = {}
+    for rank, row in calls:
+        e = index.job.ranks[rank].entries
+        kinds.setdefault((e.signature[row], index.site(e.stack[row])), []).append((rank, row))
+    same = []
+    for (signature, site), those in kinds.items():
+        first = index.job.call(*those[0])
+        shown = index.job.signatures[signature]
+        op = "batch" if shown.parts else named(index.job, first.group, shown)
+        same.append(Same(op, arguments(shown), site, tuple(those)))
+    return tuple(sorted(same, key=lambda kind: len(kind.calls)))
+
+
+def by_reason(absent: dict[int, str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    reasons = dict.fromkeys(absent.values())
+    return tuple((why, tuple(rank for rank, reason in absent.items() if reason == why)) for why in reasons)
+
+
+def why_absent(index: Index, rank: int, group: int, seq: int) -> str:
+    """Why a member's dump does not hold collective `seq` of a group."""
+    if rank in index.missing:
+        return NO_DUMP
+    data = index.job.ranks[rank]
+    if index.last_seq(rank, group) < seq:
+        return NOT_RECORDED if data.truncated else NOT_JOINED
+    first = index.first_seq(rank, group)
+    return FELL_OUT if data.wrapped and (first == NONE or seq < first) else NOT_RECORDED
+
+
+def other_side(job: Job, call: Call, signature: Signature) -> int:
+    src, dst = job.endpoints(call.group, signature)
+    return dst if src == call.rank else src
+
+
+def answer(index: Index, call: Call, signature: Signature, peer: int) -> int:
+    """The peer's row that answers a send or recv: the n-th on the same pair of ranks.
+
+    Where a ring wrapped, counting from its start means nothing: then the equal `p2p_seq_id`, if any.
+    """
+    pair = index.job.endpoints(call.group, signature)
+    rows = [row for row in index.rows(peer, call.group) if pair in pairs(index, peer, row, call.group)]
+    if any(index.job.ranks[rank].wrapped for rank in (call.rank, peer)):
+        seqs = index.job.ranks[peer].entries.p2p_seq
+        return next((row for row in rows if seqs[row] == call.p2p_seq), NONE)
+    own = [r for r in index.rows(call.rank, call.group) if pair in pairs(index, call.rank, r, call.group)]
+    nth = own.index(call.row)
+    return rows[nth] if nth < len(rows) else NONE
+
+
+def pairs(index: Index, rank: int, row: int, group: int) -> set[tuple[int, int]]:
+    """The (sender, receiver) pairs that one call serves."""
+    signature = index.job.signatures[index.job.ranks[rank].entries.signature[row]]
+    return {index.job.endpoints(group, part) for part in signature.parts or (signature,) if part.src != part.dst}
+
+
+def sentence(view: Across) -> str:
+    """`3 ranks [4096] bf16 · 1 rank [4128] bf16 · rank 7 not joined`."""
+    kinds: dict[str, int] = {}
+    for same in view.same:
+        told = same.arguments or same.op
+        kinds[told] = kinds.get(told, 0) + len(same.calls)
+    parts = [f"{n} {'rank' if n == 1 else 'ranks'} {told}" for told, n in kinds.items()]
+    parts += [f"{'rank' if len(r) == 1 else 'ranks'} {ranges(r)} {why}" for why, r in view.absent]
+    return " · ".join(parts)

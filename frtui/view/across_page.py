@@ -1,0 +1,90 @@
+"""The page behind `x`: one call across its group."""
+
+from __future__ import annotations
+
+from frtui.model import NONE, Call
+from frtui.text import ranges
+from frtui.view.across import NO_DUMP, Across, across, across_p2p
+from frtui.view.index import Index
+from frtui.view.rows import FULL, Line, Page, wrap
+from frtui.view.words import BAD, DOUBT, clock, count, named, number, span, state
+
+
+class AcrossPage(Page):
+    """Lines that name a rank know its call, so that Enter can open it."""
+
+    def __init__(self, index: Index, group: int, seq: int, call: Call | None) -> None:
+        """`call` is the one that was looked at, if the rank has made it; else only its number is known."""
+        self.index, self.group, self.seq, self.call = index, group, seq, call
+        self.p2p = call is not None and call.p2p
+        self.found: Across = across_p2p(index, call) if call and call.p2p else across(index, group, seq)
+        self.calls: dict[int, tuple[int, int]] = {}
+        super().__init__(self.lay_out)
+
+    def key(self, i: int) -> int:
+        """The rank that a line is about, where it names one; else a number below 0."""
+        return self.calls[i][0] if i in self.calls else -1 - i
+
+    def position(self, key: int) -> int:
+        return next((i for i, (rank, _) in self.calls.items() if rank == key), max(0, -1 - key))
+
+    def call_of(self, rank: int) -> tuple[int, int] | None:
+        """(rank, row) of the call that Enter opens on the line of a rank."""
+        if self.width < 0:
+            self.fit(FULL)
+        return next((call for call in self.calls.values() if call[0] == rank), None)
+
+    def lay_out(self, width: int) -> list[Line]:
+        members = len(self.index.job.groups[self.group].ranks)
+        made = sum(len(same.calls) for same in self.found.same)
+        name = f"p2p #{self.call.p2p_seq}" if self.call and self.p2p else f"#{self.seq}"
+        told = f"{self.index.job.groups[self.group].label} {name}"
+        how = "and what answers it" if self.p2p else f"made by {made} of {count(members, 'rank')}"
+        lines: list[Line] = [[(part, "bold")] for part in wrap(f"{told}  {how}", width)]
+        kinds = len(self.found.same)
+        self.calls.clear()
+        for same in self.found.same:
+            fewer = kinds > 1 and len(same.calls) < len(self.found.same[-1].calls)
+            head = f"{count(len(same.calls), 'rank')}  {same.op} {same.arguments}".rstrip()
+            site = f"  at {same.site}" if same.site else "  recorded without a stack"
+            lines += [[(part, "bad" if fewer else "bold")] for part in wrap(head + site, width)]
+            for rank, row in same.calls:
+                self.calls[len(lines)] = (rank, row)
+                lines.append(self.say_rank(rank, row))
+        for why, ranks in self.found.absent:
+            lines += self.say_absent(why, ranks, width, len(lines) + 1)
+        return lines
+
+    def say_rank(self, rank: int, row: int) -> Line:
+        call, data = self.index.job.call(rank, row), self.index.job.ranks[rank]
+        mark, word, role = state(call, self.index.ends(rank).open.get(call.group, NONE))
+        times = "  ".join(part for part in (clock(call.created), span(call.duration)) if part)
+        return [
+            (f"  {mark} ", role),
+            (f"rank {rank}".ljust(10), "plain"),
+            (word.ljust(8), role),
+            (f" {times}", "dim"),
+            (f"  {data.host}" if data.host else "", "dim"),
+        ]
+
+    def say_absent(self, why: str, ranks: tuple[int, ...], width: int, at: int) -> list[Line]:
+        """The members without this call; their last call in the group opens from line `at` on."""
+        role = "warn" if why == NO_DUMP else "bad"
+        lines: list[Line] = [[(f"{why}: {count(len(ranks), 'rank')}", role)]]
+        if why == NO_DUMP or self.p2p:
+            return lines + [[("  " + part, "plain")] for part in wrap(f"{DOUBT} {ranges(ranks)}", width - 2)]
+        for n, rank in enumerate(ranks):
+            last = self.index.ends(rank).last.get(self.group)
+            if last is not None:
+                self.calls[at + n] = (rank, last)
+            lines.append([(f"  {BAD} ", role), (f"rank {rank}".ljust(10), "plain"), (self.last_of(rank), "dim")])
+        return lines
+
+    def last_of(self, rank: int) -> str:
+        """What the rank did last in this group."""
+        row = self.index.ends(rank).last.get(self.group)
+        if row is None:
+            return "no call of this group in its dump"
+        call = self.index.job.call(rank, row)
+        site = self.index.site(self.index.job.ranks[rank].entries.stack[row])
+        return f"last here: {named(self.index.job, self.group, call.signature)} {number(call)} {site}".rstrip()

@@ -1,0 +1,158 @@
+"""Where things are in a job: made rank by rank when first asked for, then kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from frtui.model import NONE, Job, Signature
+from frtui.stacks import call_site
+from frtui.view.words import place
+
+# These treat ranks differently, so that their sizes differ without any fault (format.md 1.7).
+_UNEVEN = ("scatter", "gather", "gather_single", "send", "recv", "coalesced", "broadcast_oop", "reduce_oop")
+
+
+class Ends(NamedTuple):
+    """Where one rank stands: by group, its last call and its first unfinished one, as rows of its entries."""
+
+    last: dict[int, int]
+    open: dict[int, int]
+
+
+class Frontier(NamedTuple):
+    """Where one group stands at the earliest call that a member has not finished."""
+
+    seq: int
+    """Of that call; where all is finished, of the last call. NONE: nothing was recorded."""
+    open: bool
+    joined: tuple[int, ...]
+    absent: tuple[int, ...]
+    """Members with a dump whose last call comes before it."""
+    missing: tuple[int, ...]
+    """Members without a dump."""
+    p2p: bool = False
+    """Only sends and recvs are open here; they have no common number."""
+    used: bool = True
+    """Some member has a call of this group."""
+
+
+class Index:
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.world = job.world
+        self.missing = frozenset(job.missing)
+        self._ends: dict[int, Ends] = {}
+        self._rows: dict[tuple[int, int], Sequence[int]] = {}
+        self._by_seq: dict[tuple[int, int], dict[int, int]] = {}
+        self._frontiers: dict[int, Frontier] = {}
+        self._differs: dict[tuple[int, int], frozenset[int]] = {}
+        self._places: dict[int, str] = {}
+
+    def ends(self, rank: int) -> Ends:
+        found = self._ends.get(rank)
+        if found is None:
+            found = self._ends[rank] = self._find_ends(rank)
+        return found
+
+    def _find_ends(self, rank: int) -> Ends:
+        if rank not in self.job.ranks:
+            return Ends({}, {})
+        calls, e = self.job.ranks[rank].calls, self.job.ranks[rank].entries
+        group, done = e.group, e.done
+        last = dict(zip(map(group.__getitem__, calls), calls))
+        # Newest first, so that the oldest unfinished call of a group is the one that stays.
+        return Ends(last, {group[row]: row for row in reversed(calls) if not done[row]})
+
+    def rows(self, rank: int, group: int | None) -> Sequence[int]:
+        """The calls of a rank, oldest first, in one group or in all."""
+        if rank not in self.job.ranks:
+            return ()
+        data = self.job.ranks[rank]
+        if group is None:
+            return data.calls
+        key = (rank, group)
+        if key not in self._rows:
+            column = data.entries.group
+            self._rows[key] = [row for row in data.calls if column[row] == group]
+        return self._rows[key]
+
+    def row_of(self, rank: int, group: int, seq: int) -> int:
+        """The row of collective `seq`; NONE where the rank's ring does not hold it."""
+        key = (rank, group)
+        if key not in self._by_seq:
+            rows = self.rows(rank, group)
+            e = self.job.ranks[rank].entries if rows else None
+            self._by_seq[key] = {e.seq[row]: row for row in rows if not e.p2p[row]} if e else {}
+        return self._by_seq[key].get(seq, NONE)
+
+    def first_seq(self, rank: int, group: int) -> int:
+        """The oldest collective of a group that the rank's ring still holds."""
+        self.row_of(rank, group, NONE)
+        return min(self._by_seq[(rank, group)], default=NONE)
+
+    def last_seq(self, rank: int, group: int) -> int:
+        """The last collective that the rank enqueued, as its entries or else its `pg_status` say."""
+        self.row_of(rank, group, NONE)
+        last = max(self._by_seq[(rank, group)], default=NONE)
+        status = self.job.ranks[rank].status.get(group) if rank in self.job.ranks and last == NONE else None
+        return status.enqueued if status else last
+
+    def frontier(self, group: int) -> Frontier:
+        if group not in self._frontiers:
+            self._frontiers[group] = self._find_frontier(group)
+        return self._frontiers[group]
+
+    def _find_frontier(self, group: int) -> Frontier:
+        members = self.job.groups[group].ranks
+        here = [rank for rank in members if rank in self.job.ranks]
+        missing = tuple(rank for rank in members if rank in self.missing)
+        opened = [(rank, self.ends(rank).open[group]) for rank in here if group in self.ends(rank).open]
+        seqs = [
+            self.job.ranks[rank].entries.seq[row] for rank, row in opened if not self.job.ranks[rank].entries.p2p[row]
+        ]
+        last = {rank: self.last_seq(rank, group) for rank in here}
+        if not seqs:
+            waiting = tuple(rank for rank, _ in opened)
+            used = any(group in self.ends(rank).last for rank in here)
+            return Frontier(max(last.values(), default=NONE), bool(opened), waiting, (), missing, bool(opened), used)
+        seq = min(seqs)
+        joined = tuple(rank for rank in here if last[rank] >= seq)
+        return Frontier(seq, True, joined, tuple(rank for rank in here if last[rank] < seq), missing)
+
+    def site(self, stack: int) -> str:
+        """The call site of a stack, short; stacks are few, entries are many."""
+        if stack not in self._places:
+            self._places[stack] = place(call_site(self.job.stacks[stack])) if stack >= 0 else ""
+        return self._places[stack]
+
+    def deviates(self, rank: int, row: int) -> bool:
+        """Whether a collective's operation or sizes differ from what most others of its group gave."""
+        e = self.job.ranks[rank].entries
+        if e.p2p[row] or e.seq[row] < 0:
+            return False
+        key = (e.group[row], e.seq[row])
+        if key not in self._differs:
+            self._differs[key] = self._find_deviating(*key)
+        return rank in self._differs[key]
+
+    def _find_deviating(self, group: int, seq: int) -> frozenset[int]:
+        ranks: dict[object, list[int]] = {}
+        for rank in self.job.groups[group].ranks:
+            row = self.row_of(rank, group, seq)
+            if row >= 0:
+                signature = self.job.signatures[self.job.ranks[rank].entries.signature[row]]
+                ranks.setdefault(comparable(signature), []).append(rank)
+        most = max(map(len, ranks.values()), default=0)
+        tied = sum(len(those) == most for those in ranks.values()) > 1
+        return frozenset(r for those in ranks.values() if len(ranks) > 1 and (tied or len(those) < most) for r in those)
+
+
+def comparable(signature: Signature) -> object:
+    """What members of a group must have in common in one call."""
+    op = signature.op.strip("_").lower()
+    if op in _UNEVEN or "to_all" in op or "toall" in op:
+        return op
+    if signature.parts:
+        return (op, tuple(map(comparable, signature.parts)))
+    return (op, signature.inputs, signature.outputs, signature.input_dtypes, signature.output_dtypes)

@@ -1,0 +1,137 @@
+"""The five panes for a job, its findings and a selection; and where a key in one of them leads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable, NamedTuple
+
+from frtui.engine.finding import Finding
+from frtui.model import Job
+from frtui.view import call, calls, findings, groups, query, ranks, select
+from frtui.view.across_page import AcrossPage
+from frtui.view.index import Index
+from frtui.view.rows import Page, Rows
+from frtui.view.select import ACROSS, CALL, MISSING, PROBLEMS, Selection
+
+NAMES = ("findings", "ranks", "groups", "calls", "call")
+
+
+class Pane(NamedTuple):
+    title: str
+    rows: Rows
+    key: int | None
+    """Of the line that the cursor stands on; None: the first."""
+
+
+class Panes:
+    def __init__(self, job: Job, found: tuple[Finding, ...]) -> None:
+        self.job, self.findings, self.index = job, found, Index(job)
+
+    def warm(self) -> None:
+        """Computes beforehand, in the loader's thread, what the first screen needs."""
+        for rank in self.job.ranks:
+            self.index.ends(rank)
+
+    def first(self) -> Selection:
+        return self.on_finding(0) if self.findings else select.on_first(self.index)
+
+    def on_finding(self, number: int) -> Selection:
+        return select.on_finding(self.index, self.findings, number)
+
+    def pane(self, name: str, now: Selection) -> Pane:
+        rows, key, title = getattr(self, "_" + name)(now)
+        return Pane(title, rows, key)
+
+    def _findings(self, now: Selection) -> tuple[Rows, int | None, str]:
+        names = findings.note_names(self.job)
+        key = len(self.findings) + names.index(now.topic) if now.topic in names else now.finding
+        return findings.rows(self.job, self.findings), key, "1 Findings"
+
+    def _ranks(self, now: Selection) -> tuple[Rows, int | None, str]:
+        return ranks.rows(self.index, self.findings), now.rank, "2 Ranks"
+
+    def _groups(self, now: Selection) -> tuple[Rows, int | None, str]:
+        group = now.group
+        if group is None and now.row is not None and now.rank in self.job.ranks:
+            group = self.job.ranks[now.rank].entries.group[now.row]
+        return groups.rows(self.index, self.findings), group, "3 Groups"
+
+    def _calls(self, now: Selection) -> tuple[Rows, int | None, str]:
+        return calls.rows(self.index, now), now.row, calls.title(self.index, now)
+
+    def _call(self, now: Selection) -> tuple[Rows, int | None, str]:
+        if now.topic == PROBLEMS:
+            return findings.problems(self.job), None, "5 What could not be read"
+        if now.topic == MISSING:
+            return findings.missing(self.job), None, "5 Ranks without a dump"
+        page = self.across(now) if now.topic == ACROSS else None
+        if page is not None:
+            return page, now.rank, "5 This call on every rank"
+        return call.page(self.index, self.findings, now), None, "5 Call"
+
+    def again(self, before: Panes, then: Selection) -> Selection:
+        """The selection after the folder was read again: the same finding, if it is still there."""
+        if then.finding is None or then.finding >= len(before.findings):
+            return self.first()
+        old = before.findings[then.finding]
+        same = (n for n, f in enumerate(self.findings) if (f.kind, f.ranks, f.op) == (old.kind, old.ranks, old.op))
+        return self.on_finding(next(same, 0)) if self.findings else self.first()
+
+    def sentences(self, width: int, most: int) -> int:
+        """Lines that the longest summary takes."""
+        pages = [findings.summary(self.findings, n, most) for n in range(len(self.findings))]
+        for page in pages:
+            page.fit(width)
+        return max(map(len, pages), default=0)
+
+    def summary(self, now: Selection, most: int) -> Page:
+        return findings.summary(self.findings, now.finding or 0, most)
+
+    def across(self, now: Selection) -> AcrossPage | None:
+        """The selected call on every member. On the evidence of a finding about a call that the rank lacks: that call."""
+        made = self.job.call(now.rank, now.row) if now.rank in self.job.ranks and now.row is not None else None
+        finding = self.findings[now.finding] if now.finding is not None else None
+        if finding and finding.group is not None and finding.seq is not None and not finding.p2p:
+            named = (finding.group, finding.seq)
+            if made is None or (finding.focus == (made.rank, made.row) and named != (made.group, made.seq)):
+                return AcrossPage(self.index, *named, None)
+        return AcrossPage(self.index, made.group, made.seq, made) if made else None
+
+    def rest(self, name: str, key: int, now: Selection) -> Selection:
+        """Where the other panes follow when the cursor rests on a line."""
+        if name == "findings":
+            if key < len(self.findings):
+                return now if key == now.finding and now.topic == CALL else self.on_finding(key)
+            return replace(now, topic=findings.note_names(self.job)[key - len(self.findings)])
+        if name == "ranks":
+            return now if key == now.rank else select.on_rank(self.index, now, key)
+        if name == "groups":
+            return now if key == now.group else select.on_group(self.index, now, key)
+        if name == "calls" and now.rank is not None and self.index.rows(now.rank, now.group):
+            return select.on_row(now, key)
+        return now
+
+    def open(self, name: str, key: int, now: Selection) -> tuple[Selection, str]:
+        """Where Enter leads, and the pane that goes on from there."""
+        if name == "call":
+            page = self.across(now) if now.topic == ACROSS else None
+            target = page.call_of(key) if page is not None and key >= 0 else None
+            return (select.on_call(self.index, now, *target), "call") if target else (now, "call")
+        onward = {"findings": "calls" if key < len(self.findings) else "call", "calls": "call"}.get(name, "calls")
+        return self.rest(name, key, now), onward
+
+    def turning(self, now: Selection) -> query.Test:
+        """Whether a call of the selected rank, given by its row, is unfinished or deviates."""
+        rank = now.rank if now.rank is not None else -1
+        if not self.index.rows(rank, now.group):
+            return lambda _row: False
+        done = self.job.ranks[rank].entries.done
+        return lambda row: not done[row] or self.index.deviates(rank, row)
+
+    def values(self, name: str, now: Selection) -> Callable[[int, str], str | None]:
+        """What the lines of a pane have in the fields that a filter may name."""
+        if name == "calls" and now.rank in self.job.ranks and now.rank is not None:
+            return query.call_values(self.index, now.rank)
+        if name in ("ranks", "groups"):
+            return query.rank_values(self.index) if name == "ranks" else query.group_values(self.index)
+        return lambda _key, _field: None

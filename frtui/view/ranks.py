@@ -1,0 +1,70 @@
+"""Pane 2: one line for each rank: its state in a word, where it stands, its host."""
+
+from __future__ import annotations
+
+from frtui.engine.finding import Finding
+from frtui.model import Rank
+from frtui.view.index import Index
+from frtui.view.rows import Keyed, Line, Rows, pad
+from frtui.view.words import BAD, DOUBT, clock, label, named, number
+
+
+def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
+    blamed = frozenset(rank for finding in findings for rank in finding.ranks)
+    waiting = frozenset(rank for finding in findings for rank in finding.waiting)
+    digits = len(str(index.world[-1])) if index.world else 1
+    hosts = min(18, max((len(rank.host) for rank in index.job.ranks.values()), default=0))
+    newest = max((newest_ns(rank) for rank in index.job.ranks.values()), default=0)
+
+    def say(rank: int, width: int) -> Line:
+        mark, word, role = state(index, rank, blamed, waiting)
+        head: Line = [
+            (mark + " ", role),
+            (f"{rank:>{digits}} ", "plain" if mark == " " else role),
+            (pad(word, 9), role),
+        ]
+        if rank not in index.job.ranks:
+            return head
+        seq, op, group = standing(index, rank)
+        data = index.job.ranks[rank]
+        name = label(group, 12 if width < 60 else 30)
+        lag = (newest - newest_ns(data)) / 1e9 if newest_ns(data) > 0 else 0
+        return head + [
+            (pad(seq, 6), "plain"),
+            (" " + pad(name, 10 if width < 34 else 12), "dim"),
+            (" " + pad(op, 18), "plain"),
+            (" " + pad(data.host, hosts) if hosts else "", "dim"),
+            (f"  last call {clock(newest_ns(data))}" if newest_ns(data) > 0 else "", "dim"),
+            (f", {lag:,.1f} s before the job's last" if lag >= 1 else "", "warn" if lag >= 10 else "dim"),
+        ]
+
+    return Keyed(index.world, say)
+
+
+def state(index: Index, rank: int, blamed: frozenset[int], waiting: frozenset[int]) -> tuple[str, str, str]:
+    """(glyph, word, role) of a rank."""
+    if rank in index.missing:
+        return (BAD if rank in blamed else DOUBT), "no dump", "bad" if rank in blamed else "warn"
+    if rank in blamed:
+        return BAD, "blamed", "bad"
+    if not index.job.ranks[rank].calls:
+        return DOUBT, "empty", "warn"
+    if index.ends(rank).open:
+        return " ", "waits" if rank in waiting else "in call", "plain"
+    return " ", "done", "ok"
+
+
+def standing(index: Index, rank: int) -> tuple[str, str, str]:
+    """(number, operation, group) of the rank's first unfinished call, or of its last one."""
+    ends = index.ends(rank)
+    row = min(ends.open.values(), default=max(ends.last.values(), default=-1))
+    if row < 0:
+        return "", "", ""
+    call = index.job.call(rank, row)
+    op = "batch" if call.signature.parts else named(index.job, call.group, call.signature)
+    return number(call).replace("p2p ", "p"), op, index.job.groups[call.group].label
+
+
+def newest_ns(rank: Rank) -> int:
+    """When the rank made its last call."""
+    return rank.entries.created[-1] if len(rank.entries) else -1

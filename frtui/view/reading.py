@@ -1,0 +1,65 @@
+"""What the panes say while the files are read."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+from frtui.model import Job
+from frtui.text import clean, ranges
+from frtui.view.rows import Line, Page, Rows, cut_left, wrap
+from frtui.view.words import OK, count, size
+
+
+class Reading(Rows):
+    """The ranks whose files have been read so far. The loader's thread adds, the screen looks."""
+
+    def __init__(self) -> None:
+        self.ranks: list[int] = []
+        self.entries: dict[int, int] = {}
+
+    def add(self, rank: int, entries: int) -> None:
+        self.entries[rank] = entries
+        at = bisect_left(self.ranks, rank)
+        if at == len(self.ranks) or self.ranks[at] != rank:
+            insort(self.ranks, rank)
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    def line(self, i: int, width: int) -> Line:
+        rank = self.ranks[i]
+        return [(OK + " ", "dim"), (f"{rank:>4} ", "plain"), (f"{self.entries[rank]:,} entries", "dim")]
+
+
+def progress(done: int, total: int, read: int, whole: int) -> str:
+    files = f"{done:,} of {total:,} files" if total else f"{done:,} files"
+    volume = f", {size(read)} of {size(whole)}" if whole else ""
+    return f"reading {files}{volume}  Esc stops"
+
+
+def message(text: str, hint: str) -> Page:
+    """A text in place of a job: why there is none, and what to do."""
+
+    def make(width: int) -> list[Line]:
+        lines: list[Line] = []
+        for part in text.splitlines():
+            indent = len(part) - len(part.lstrip())
+            lines += [[(" " * indent + line, "plain")] for line in wrap(clean(part.strip()), width - indent)]
+        return [*lines, [("", "plain")], [(hint, "bold")]]
+
+    return Page(make)
+
+
+def headline(job: Job, width: int) -> str:
+    """The first line of the screen: what was read."""
+    missing = job.missing
+    parts = [
+        cut_left(clean(job.source), max(16, width - 48)),
+        f"attempt {job.attempt} of {len(job.attempts)}" if job.attempt else "",
+        count(len(job.ranks), "rank") + (f" of {len(job.world)}, no dump from {ranges(missing)}" if missing else ""),
+        count(len(job.groups), "group"),
+        f"{job.n_entries:,} entries",
+        "/".join(job.backends),
+        ("version " + ", ".join(job.versions)) if job.versions else "",
+    ]
+    return "  ".join(part for part in parts if part)

@@ -1,0 +1,154 @@
+"""Lines of text with roles, made one at a time: a pane of two million lines keeps none of them."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Callable
+
+Span = tuple[str, str]
+"""Text and its role: `ok`, `bad`, `warn`, `dim`, `bold` or `plain`."""
+Line = list[Span]
+
+FULL = 500
+"""A width at which every column is shown; what find, filter and copy look at."""
+
+
+class Rows:
+    """What one pane shows: a length and a way to say one line. Each line has a key that outlives filters."""
+
+    def fit(self, width: int) -> None:
+        """Told before `len` when the pane has a new width; pages wrap to it."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def line(self, i: int, width: int) -> Line:
+        raise IndexError(i)
+
+    def key(self, i: int) -> int:
+        return i
+
+    def position(self, key: int) -> int:
+        """The line with `key`, or the nearest one that comes after it."""
+        return max(0, min(key, len(self) - 1))
+
+    def text(self, i: int) -> str:
+        return plain(self.line(i, FULL)).rstrip()
+
+
+class Keyed(Rows):
+    """One line for each of `keys`, which are ascending integers: ranks, groups, rows of a ring."""
+
+    def __init__(self, keys: Sequence[int], say: Callable[[int, int], Line]) -> None:
+        self.keys, self.say = keys, say
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def line(self, i: int, width: int) -> Line:
+        return self.say(self.keys[i], width)
+
+    def key(self, i: int) -> int:
+        return self.keys[i]
+
+    def position(self, key: int) -> int:
+        return max(0, min(bisect_left(self.keys, key), len(self.keys) - 1))
+
+
+class Page(Rows):
+    """A text that is laid out for the width of its pane."""
+
+    def __init__(self, make: Callable[[int], list[Line]]) -> None:
+        self.make, self.width = make, -1
+        self.lines: list[Line] = []
+
+    def fit(self, width: int) -> None:
+        if width != self.width:
+            self.width, self.lines = width, self.make(width)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def line(self, i: int, width: int) -> Line:
+        return self.lines[i]
+
+    def text(self, i: int) -> str:
+        """A line may be cut to the pane's width: the whole of it where the wide page has as many lines."""
+        whole = self.make(FULL)
+        return plain((whole if len(whole) == len(self.lines) else self.lines)[i]).rstrip()
+
+
+class Picked(Rows):
+    """Some lines of another pane: what a filter leaves."""
+
+    def __init__(self, base: Rows, indices: Sequence[int]) -> None:
+        self.base, self.indices = base, indices
+
+    def fit(self, width: int) -> None:
+        self.base.fit(width)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def line(self, i: int, width: int) -> Line:
+        return self.base.line(self.indices[i], width)
+
+    def key(self, i: int) -> int:
+        return self.base.key(self.indices[i])
+
+    def position(self, key: int) -> int:
+        found = bisect_left(self.indices, self.base.position(key))
+        return max(0, min(found, len(self.indices) - 1))
+
+    def text(self, i: int) -> str:
+        return self.base.text(self.indices[i])
+
+
+def plain(line: Line) -> str:
+    return "".join(text for text, _ in line)
+
+
+def cells(text: str) -> int:
+    """Columns that `text` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def cut(text: str, width: int) -> str:
+    """`text` in at most `width` columns; what is left out at its end shows as `…`."""
+    if cells(text) <= width:
+        return text
+    while text and cells(text) > width - 1:
+        text = text[: min(len(text) - 1, width)]
+    return text + "…" if width > 0 else ""
+
+
+def cut_left(text: str, width: int) -> str:
+    """As `cut`, but keeps the end: of a path the file and line, of a group its number."""
+    if cells(text) <= width:
+        return text
+    while text and cells(text) > width - 1:
+        text = text[max(1, len(text) - width) :]
+    return "…" + text if width > 0 else ""
+
+
+def pad(text: str, width: int) -> str:
+    """`text` in exactly `width` columns."""
+    text = cut(text, width)
+    return text + " " * (width - cells(text))
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """`text` in lines of at most `width` columns, broken at spaces where there are any."""
+    width = max(8, width)
+    return textwrap.wrap(text, width if cells(text) == len(text) else width // 2, break_on_hyphens=False) or [""]
+
+
+def labelled(label: str, text: str, width: int, role: str = "plain", indent: int = 8) -> list[Line]:
+    """`text` wrapped beside a label: `why     rank 2 has …`."""
+    lines = wrap(text, width - indent)
+    return [[((label if n == 0 else "").ljust(indent), "dim"), (part, role)] for n, part in enumerate(lines)]

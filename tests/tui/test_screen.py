@@ -1,0 +1,318 @@
+"""What the screen shows: at its sizes, with hostile names, while it reads, and when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from frtui.engine.finding import Finding
+from frtui.load import Cancelled, Progress
+from frtui.model import Entries, Frame, Group, Job, Problem, Rank, Signature
+from frtui.text import clean
+from frtui.tui.app import FrtuiApp
+from frtui.tui.loader import folder
+from frtui.view.panes import NAMES, Panes
+from frtui.view.rows import Line, Rows
+from tests.dumps import dump, entry, write
+from tests.tui.screens import focused, loaded, main, opened, pane, press, ready, rest, stuck, text, toasts
+from tests.view import jobs
+
+SIZES = [(80, 24), (120, 40), (200, 50)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_first_screen_answers(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with stuck(tmp_path, size) as pilot:
+        screen = text(pilot)
+    lines = screen.splitlines()
+    assert len(lines) == size[1]
+    assert all(len(line) <= size[0] for line in lines)
+    for fact in ("size-mismatch", "proven", "rank 2", "tp:7 all_reduce #6", "layers.py:60"):
+        assert fact in lines[2], fact
+    sentence = "rank 2 makes all_reduce #6 of tp:7 with [4096], rank 3 with [4128]; ranks 0, 1 and 3 wait"
+    assert sentence in " ".join(screen.split())
+    for title in ("1 Findings", "2 Ranks", "3 Groups", "4 Calls  rank 2 · tp:7", "5 Call"):
+        assert title in screen, title
+    assert "site    /home/user/job/layers.py:60" in screen
+    assert "q Quit" in lines[-1]
+
+
+async def test_every_pane_stands_on_the_evidence(tmp_path: Path) -> None:
+    async with stuck(tmp_path, (200, 50)) as pilot:
+        await press(pilot, "4")
+        assert any(line.startswith("✗ 2 blamed") for line in pane(pilot, "ranks"))
+        assert any(line.startswith("✗ tp:7") for line in pane(pilot, "groups"))
+        assert any("≠▶ #6" in line for line in pane(pilot, "calls"))
+        assert "all_reduce  tp:7 #6  rank 2  size-mismatch" in pane(pilot, "call")[1]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 5), (40, 12)])
+async def test_tiny_terminals_and_resizes_do_no_harm(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with stuck(tmp_path, size) as pilot:
+        await press(pilot, "4", "j", "x", "escape", "question_mark", "a", "z")
+        await pilot.resize_terminal(120, 40)
+        await press(pilot, "escape", "escape")
+        await rest(pilot)
+        assert "4 Calls" in text(pilot)
+        await pilot.resize_terminal(*size)
+        await rest(pilot)
+
+
+async def test_panes_follow_the_cursor_once_it_rests(tmp_path: Path) -> None:
+    async with stuck(tmp_path, entries=30) as pilot:
+        before = pane(pilot, "call")
+        await pilot.press("4", "k", "k")
+        assert pane(pilot, "call") == before, "not while keys are pressed"
+        await rest(pilot)
+        assert "all_reduce  tp:7 #28  rank 2" in pane(pilot, "call")[1]
+        await press(pilot, "2", "j")
+        assert "4 Calls  rank 3 · tp:7" in pane(pilot, "calls")[0]
+        assert "#28" in pane(pilot, "call")[1], "the same call of another rank"
+
+
+async def test_what_could_not_be_read_is_one_enter_away(tmp_path: Path) -> None:
+    async with stuck(tmp_path) as pilot:
+        screen = await press(pilot, "j", "j", "enter")
+        assert focused(pilot) == "call"
+        assert "5 What could not be read" in screen
+        assert "nccl_trace_rank_9  rank 9  empty" in screen
+        screen = await press(pilot, "1", "j", "enter")
+        assert "5 Ranks without a dump" in screen
+        assert "? rank 4" in screen
+        await press(pilot, "escape", "escape")
+        assert "5 Call " in text(pilot)
+
+
+HOSTILE = [
+    "[/red]",
+    "operator[]",
+    "std::string[abi:cxx11]",
+    "\\[",
+    "[@click=app.quit]x[/]",
+    clean("\x1b[31m\x1b]0;x\a"),
+    clean("\u202ereversed"),
+    "層" * 30,
+    "x" * 700,
+    "",
+]
+
+
+def hostile_job(name: str) -> tuple[Job, tuple[Finding, ...]]:
+    """`name` in every field that comes from a file."""
+    rank = Rank(0, name, name, name, name)
+    e: Entries = rank.entries
+    for column, code in Entries.COLUMNS:
+        getattr(e, column).append(0 if code != "d" else 1.0)
+    rank.calls.append(0)
+    part = Signature(name, name, ((1,),), ((2,),), (name,), (name,), 0, 1)
+    signature = Signature(name, name, ((1,),), ((2,),), (name,), (name,), parts=(part, part))
+    stack = (Frame(name, name, 1), Frame(name, name + ".py", 2))
+    problems = (Problem(name, 7, name, name, 3),)
+    job = Job(name, {0: rank}, (Group(name, name, (0, 1)),), (signature,), (stack,), (name,), problems, (name,), name)
+    found = Finding(name, name, name, (0,), 0, name, 0, False, stack[0], (name,), (1,), (), (name,), (0, 0))
+    return job, (found, replace(found, focus=None))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_hostile_names_are_ordinary_text(name: str) -> None:
+    job, found = hostile_job(name)
+    async with opened(name, ready(Panes(job, found)), (200, 50)) as pilot:
+        for keys in (["x"], ["escape"], ["c"], ["slash", *"[/", "enter"], ["right_square_bracket"], ["y"]):
+            await press(pilot, *keys)
+        await press(pilot, "1", "G", "enter", "z", "e", "escape", "colon", "escape")
+        assert pilot.app.is_running
+        await press(pilot, *["escape"] * 6, "1", "g")
+        if 0 < len(name) < 30:
+            assert name in pane(pilot, "findings")[1]
+            assert name in "\n".join(pane(pilot, "call"))
+            assert len(name) > 16 or name in "\n".join(pane(pilot, "groups"))
+
+
+async def test_raw_control_characters_never_reach_the_terminal() -> None:
+    job, found = hostile_job("\x1b[31m\a\x9b\u202e")
+    async with opened("x", ready(Panes(job, found))) as pilot:
+        assert not set(text(pilot)) & {"\x1b", "\a", "\x9b", "\u202e"}
+
+
+async def test_ascii_only(tmp_path: Path) -> None:
+    jobs.stuck(tmp_path)
+    job, found = hostile_job("層é")
+    async with opened("x", ready(Panes(job, found)), (120, 40), plain=True) as pilot:
+        for keys in (["x"], ["escape"], ["question_mark"], ["q"], ["f"], ["escape"], ["y"]):
+            assert (await press(pilot, *keys)).isascii(), keys
+
+
+async def test_two_million_calls_are_drawn_a_screen_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    panes = Panes(jobs.huge(2_000_000), ())
+    asked: list[int] = []
+    async with opened("made", ready(panes)) as pilot:
+        await press(pilot, "4", "g")
+        calls = main(pilot).desk.pane("calls")
+        assert len(calls.rows) == 2_000_000
+        original = calls.rows.line
+
+        def line(i: int, width: int) -> Line:
+            asked.append(i)
+            return original(i, width)
+
+        monkeypatch.setattr(calls.rows, "line", line)
+        await pilot.press("j")
+        await pilot.pause()
+        assert 0 < len(asked) <= 2 * calls.page_height
+        for key in ("G", "k", "ctrl+u"):
+            asked.clear()
+            await press(pilot, key)
+            assert 0 < len(asked) <= 6 * calls.page_height, key
+        assert "#1,99" not in text(pilot)
+        assert calls.cursor > 1_999_980
+
+
+async def test_a_search_in_two_million_calls_leaves_the_keys_alive() -> None:
+    async with opened("made", ready(Panes(jobs.huge(2_000_000), ()))) as pilot:
+        await press(pilot, "4", "g")
+        await pilot.press("slash", *"zz", "enter")
+        await pilot.press("j")
+        await asyncio.sleep(0.1)
+        calls = main(pilot).desk.pane("calls")
+        assert calls.cursor == 1
+        assert len(calls.workers) > 0, "still searching"
+        await pilot.press("escape")
+        assert len(calls.workers) == 0
+
+
+# Reading
+
+
+class Slow:
+    """Reads four ranks, each when the test lets it."""
+
+    def __init__(self) -> None:
+        self.step, self.read = threading.Semaphore(0), 0
+
+    def __call__(self, progress, cancelled) -> Panes:  # type: ignore[no-untyped-def]
+        for n in range(4):
+            self.step.acquire(timeout=20)
+            if cancelled():
+                raise Cancelled
+            progress(Progress(n + 1, 4, (n + 1) * 10_000, 40_000, 3 - n, 100 + n))
+            self.read += 1
+        return Panes(jobs.huge(10), ())
+
+
+async def until(pilot: Pilot[None], wanted: str) -> str:
+    for _ in range(200):
+        await pilot.pause(0.02)
+        if wanted in text(pilot):
+            break
+    assert wanted in text(pilot)
+    return text(pilot)
+
+
+async def test_ranks_appear_while_their_files_are_read() -> None:
+    slow = Slow()
+    async with FrtuiApp("somewhere", slow).run_test(size=(80, 24)) as pilot:
+        assert "reading somewhere" in await until(pilot, "2 Ranks")
+        slow.step.release()
+        screen = await until(pilot, "reading 1 of 4 files")
+        assert "10 KB of 40 KB" in screen
+        assert "100 entries" in screen
+        for _ in range(3):
+            await asyncio.sleep(0.12)  # two reports in a short time are one
+            slow.step.release()
+        screen = await until(pilot, "10 entries")
+        assert "reading" not in screen
+        assert pilot.app.is_running
+
+
+async def test_escape_stops_the_reading_and_r_reads_again() -> None:
+    slow = Slow()
+    async with FrtuiApp("somewhere", slow).run_test(size=(80, 24)) as pilot:
+        await until(pilot, "reading somewhere")
+        await pilot.press("escape")
+        slow.step.release()
+        await until(pilot, "Stopped before all files were read.")
+        assert slow.read == 0
+        slow.step.release(4)
+        await pilot.press("r")
+        await until(pilot, "10 entries")
+
+
+async def test_an_error_is_told_with_what_to_do(tmp_path: Path) -> None:
+    async with opened(tmp_path, folder(str(tmp_path), None, None)) as pilot:
+        screen = text(pilot)
+        assert "no flight recorder dump in" in screen
+        assert "TORCH_FR_DUMP_TEMP_FILE" in screen
+        assert "r reads again, q quits" in screen
+        write(tmp_path, {0: dump([entry(1)], pg_config={("0", "default_pg"): (0,)})})
+        await pilot.press("r")
+        await loaded(pilot)
+        assert "1 rank  1 group" in text(pilot)
+        assert "3 Groups" in text(pilot)
+
+
+async def test_a_folder_that_is_gone_keeps_the_job_on_the_screen(tmp_path: Path) -> None:
+    jobs.stuck(tmp_path / "job")
+    async with opened(tmp_path, folder(str(tmp_path / "job"), None, None)) as pilot:
+        (tmp_path / "job").rename(tmp_path / "elsewhere")
+        await pilot.press("r")
+        await loaded(pilot)
+        assert toasts(pilot)[0].startswith("cannot read")
+        assert "4 ranks" in text(pilot)
+
+
+async def test_a_report_never_replaces_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    async with stuck(tmp_path / "job") as pilot:
+        await press(pilot, "e", "ctrl+u", *"mine.txt", "enter")
+        assert toasts(pilot) == ["not written: File exists: mine.txt"]
+        assert (tmp_path / "mine.txt").read_text() == "mine"
+        await press(pilot, "e", "ctrl+u", *"no/such/folder.md", "enter")
+        assert toasts(pilot)[-1].startswith("not written: No such file or directory")
+
+
+async def test_keys_that_arrive_together_go_where_they_should(tmp_path: Path) -> None:
+    """A slow link delivers a second's typing at once."""
+    async with stuck(tmp_path, entries=30) as pilot:
+        await press(pilot, "2", "g", "3", "G", "enter", "g", "slash", *"#2", "enter", "x")
+        assert "tp:7 #2 " in text(pilot)
+
+
+async def test_tab_and_escape_leave_a_prompt_as_they_should(tmp_path: Path) -> None:
+    async with stuck(tmp_path) as pilot:
+        await press(pilot, "4", "slash", *"abc", "tab")
+        assert focused(pilot) == "answer"
+        await press(pilot, "escape")
+        assert focused(pilot) == "calls"
+        assert main(pilot).desk.pane("calls").wanted is None
+
+
+async def test_a_filter_stays_while_the_rank_changes(tmp_path: Path) -> None:
+    async with stuck(tmp_path, entries=30) as pilot:
+        await press(pilot, "4", "f", *"state:open", "enter")
+        await press(pilot, "2", "j")
+        assert "filter: state:open" in pane(pilot, "calls")[0]
+        assert sum("#" in line for line in pane(pilot, "calls")[1:]) == 1
+        await press(pilot, "4", "f", "ctrl+u", *"zzz", "enter")
+        assert "nothing passes the filter; Esc clears it" in pane(pilot, "calls")[1]
+
+
+async def test_the_mouse_moves_the_cursor_and_opens(tmp_path: Path) -> None:
+    async with stuck(tmp_path, entries=30) as pilot:
+        ranks = main(pilot).desk.pane("ranks")
+        await pilot.click(ranks, offset=(3, 1))
+        await rest(pilot)
+        assert (focused(pilot), main(pilot).trail.now.rank) == ("ranks", 0)
+        await pilot.click(ranks, offset=(3, 1))
+        await rest(pilot)
+        assert focused(pilot) == "calls"
+
+
+def test_all_panes_are_there() -> None:
+    assert NAMES == ("findings", "ranks", "groups", "calls", "call")
+    assert len(Rows()) == 0
