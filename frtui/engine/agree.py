@@ -81,6 +81,8 @@ def shapes_text(shapes: tuple[Shape, ...], limit: int = 3) -> str:
 
 def describe(signature: Signature) -> str:
     """A call in one phrase: `all_reduce [1024] Float`, `batch of 4 (send, recv, …)`."""
+    if len(signature.parts) == 1:
+        return describe(signature.parts[0])
     if signature.parts:
         ops = ", ".join(dict.fromkeys(part.op for part in signature.parts))
         return f"batch of {len(signature.parts)} ({ops})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from frtui.engine import lanes as lanes_of
 from frtui.engine import waits as waits_of
@@ -10,7 +10,7 @@ from frtui.engine.agree import canonical
 from frtui.engine.lanes import Lanes
 from frtui.engine.tokens import Sequence, Tokens
 from frtui.engine.waits import Root, Standing, StuckCall, Waits
-from frtui.engine.witnesses import Deviation, compare
+from frtui.engine.witnesses import MEMBERS, SIBLINGS, Deviation, compare
 from frtui.model import Call, Frame, Job
 
 
@@ -142,7 +142,9 @@ class Case:
             seqs = self.job.ranks[r].entries.p2p_seq
             sequences.append(self.tokens.sequence(r, [row for row in found if seqs[row] >= start]))
         deviation = compare(self.tokens, [s for s in sequences if s.tokens], list, ahead_ok=False)
-        return deviation if deviation and rank in deviation.ranks and deviation.witness == "members" else None
+        if deviation is None or rank not in deviation.ranks or deviation.witness != MEMBERS:
+            return None
+        return replace(deviation, witness=SIBLINGS)
 
     def next_p2p(self, group: int, rank: int) -> list[tuple[int, int]]:
         """(rank, row) of the send or recv that comes next for `rank`, from those in its place in sibling groups."""

@@ -80,7 +80,7 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
         return None
     place = (call.rank, call.row)
     blamed = tuple(sorted({r for ranks in lacking.values() for r in ranks}))
-    other = "recv" if case.call(place).op.lower().startswith("send") else "send"
+    other = "recv" if name(case, place).startswith("send") else "send"
     owed = case.next_p2p(call.group, lacking[call][0])[:1]
     return compose(
         case,
@@ -89,8 +89,8 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
         root,
         place,
         ranks=blamed,
-        summary=f"{name(case, place)} of rank {call.rank}{at(case.site(place))} has no partner: {who(lacking[call])} "
-        f"never made the matching {other} and waits elsewhere.",
+        summary=f"{who(lacking[call]).capitalize()} never made the {other} that rank {call.rank} waits for in "
+        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere.",
         evidence=[*(f"in its place, {fact(case, p)}" for p in owed), *(fact(case, p) for p in _heads(case, root))],
         next_steps=[f"compare the schedule of sends and recvs of {who(root.ranks)} at these lines"],
         site=case.site(owed[0]) if owed else None,

@@ -75,7 +75,7 @@ def _summary(case: Case, d: Deviation, shown: tuple[int, int]) -> str:
     witnesses = _witnesses(d)
     made = f"{_named(case, d, shown)}{at(case.site(shown))}"
     if d.kind == "skipped-call":
-        then = f" and went on after {name(case, d.before)}" if d.before else ""
+        then = f"; before it came {name(case, d.before)}{at(case.site(d.before))}" if d.before else ""
         return f"{ranks} left out {made}, which {witnesses} made{then}."
     if d.kind == "extra-call":
         return f"{ranks} made {made}, a call that {witnesses} did not make there."

@@ -8,7 +8,7 @@ from frtui.engine.agree import describe
 from frtui.engine.case import Case
 from frtui.engine.finding import Finding
 from frtui.engine.waits import Root, StuckCall
-from frtui.model import Call, Frame
+from frtui.model import Call, Frame, Signature
 from frtui.text import ranges
 
 
@@ -44,13 +44,19 @@ def number(call: Call) -> str:
 def name(case: Case, place: tuple[int, int], arguments: bool = False) -> str:
     """`all_reduce #85 of tp:7`, with `arguments` also its sizes: `all_reduce [4096] Float #85 of tp:7`."""
     call = case.call(place)
-    what = describe(call.signature) if arguments or call.signature.parts else call.op
+    only = _only(call.signature)
+    what = describe(only) if arguments or only.parts else only.op
     return f"{what}{_peers(case, call)} {number(call)} of {case.job.groups[call.group].label}"
 
 
 def _peers(case: Case, call: Call) -> str:
-    src, dst = case.job.endpoints(call.group, call.signature)
+    src, dst = case.job.endpoints(call.group, _only(call.signature))
     return f" {src}->{dst}" if src >= 0 and dst >= 0 else ""
+
+
+def _only(signature: Signature) -> Signature:
+    """The one member of a batch of one, which is what it amounts to; else the signature itself."""
+    return signature.parts[0] if len(signature.parts) == 1 else signature
 
 
 def stuck_name(case: Case, call: StuckCall) -> str:
@@ -129,7 +135,7 @@ def compose(
         summary=summary,
         ranks=ranks,
         group=what.group if what else call.group if call else None,
-        op=what.op if what else "",
+        op=_only(what.signature).op if what else "",
         seq=seq,
         p2p=what.p2p if what else bool(call and call.p2p),
         site=site or case.site(place),

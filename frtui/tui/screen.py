@@ -134,8 +134,7 @@ class Main(Screen[None]):
         if self.panes and widget.key is not None:
             now = self.panes.rest(str(widget.id), widget.key, self.trail.now)
             if now != self.trail.now:
-                self.trail = self.trail.roam(now)
-                self.fill(but=str(widget.id))
+                self.follow(self.trail.roam(now), but=str(widget.id))
 
     def on_line_list_opened(self, message: LineList.Opened) -> None:
         if not self.panes:
@@ -148,7 +147,7 @@ class Main(Screen[None]):
         self.desk.go_to(onward)
         self.follow(self.trail.go(now))
 
-    def follow(self, trail: Trail) -> None:
+    def follow(self, trail: Trail, but: str = "") -> None:
         """To another selection. A call across its group takes the whole of a small screen while it is shown."""
         before, self.trail = self.trail.now, trail
         if trail.now.topic == ACROSS:
@@ -157,7 +156,7 @@ class Main(Screen[None]):
         elif before.topic == ACROSS:
             self.desk.zoom(False)
         if trail.now != before:
-            self.fill()
+            self.fill(but)
 
     # Keys: panes
 
@@ -226,6 +225,7 @@ class Main(Screen[None]):
     # Keys: the job
 
     def action_finding(self, direction: int) -> None:
+        self.settle()
         if self.panes and self.panes.findings:
             now = self.trail.now.finding
             to = self.panes.on_finding(0 if now is None else (now + direction) % len(self.panes.findings))
@@ -238,6 +238,7 @@ class Main(Screen[None]):
             self.desk.pane("calls").seek(test, direction, "no further open or differing call")
 
     def action_across(self) -> None:
+        self.settle()
         now = self.trail.now
         if now.topic == ACROSS:
             self.action_back()
@@ -247,12 +248,14 @@ class Main(Screen[None]):
             self.follow(self.trail.go(replace(now, topic=ACROSS)))
 
     def action_unfold(self) -> None:
+        self.settle()
         now = self.trail.now
         self.follow(self.trail.turn(replace(now, unfolded=not now.unfolded, topic=CALL)))
 
     # Keys: out of the screen
 
     def action_export(self) -> None:
+        self.settle()
         if self.panes:
             from frtui.tui import export
 

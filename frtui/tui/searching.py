@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Callable, TypeVar
 
@@ -17,13 +17,29 @@ T = TypeVar("T")
 Values = Callable[[int, str], "str | None"]
 
 
-async def drain(steps: Iterator[T | None]) -> T | None:
-    """The first result that is there."""
-    for result in steps:
-        if result is not None:
-            return result
-        await asyncio.sleep(0)
+def drain(steps: Iterator[T | None], done: Callable[[T | None], None]) -> Coroutine[None, None, None] | None:
+    """Hands the first result to `done`: at once if the first slice has it, else by what is returned, for a worker.
+
+    At once, because the next key may be here already.
+    """
+    try:
+        found = next(steps)
+    except StopIteration:
+        found, steps = None, iter(())
+    else:
+        if found is None:
+            return _drain(steps, done)
+    done(found)
     return None
+
+
+async def _drain(steps: Iterator[T | None], done: Callable[[T | None], None]) -> None:
+    found = None
+    for found in steps:
+        if found is not None:
+            break
+        await asyncio.sleep(0)
+    done(found)
 
 
 class SearchList(LineList):
@@ -40,18 +56,22 @@ class SearchList(LineList):
         """Shows lines as `show` does, but only those that pass the filter."""
         self.workers.cancel_node(self)
         self.empty = ""
-        if self.filter:
-            self.run_worker(self._pick(rows, key, title, values), exclusive=True)
-        else:
+        if not self.filter:
             self.show(rows, key, title)
-
-    async def _pick(self, rows: Rows, key: int | None, title: str, values: Values) -> None:
-        rows.fit(self.size.width)
-        kept = await drain(query.pick(rows, query.line_test(rows, self.filter, values)))
-        self.empty = "nothing passes the filter; Esc clears it"
-        picked = Picked(rows, kept or [])
+            return
         name, _, what = title.partition("  ")
-        self.show(picked, key, f"{name}  filter: {self.filter} ({len(picked):,} of {len(rows):,})  {what}".rstrip())
+        rows.fit(self.size.width)
+
+        def done(kept: list[int] | None) -> None:
+            self.empty = "nothing passes the filter; Esc clears it"
+            picked = Picked(rows, kept or [])
+            self.show(picked, key, f"{name}  filter: {self.filter} ({len(picked):,} of {len(rows):,})  {what}".rstrip())
+
+        self._work(drain(query.pick(rows, query.line_test(rows, self.filter, values)), done))
+
+    def _work(self, rest: Coroutine[None, None, None] | None) -> None:
+        if rest is not None:
+            self.run_worker(rest, exclusive=True)
 
     def find(self, text: str) -> None:
         """Highlights what matches and goes to the next match."""
@@ -74,14 +94,13 @@ class SearchList(LineList):
     def _go(self, steps: Iterator[int | None], missed: str) -> None:
         start = self.cursor
 
-        async def go() -> None:
-            found = await drain(steps)
+        def done(found: int | None) -> None:
             if found is None:
                 self.post_message(self.Missed(missed))
             elif self.cursor == start:  # not after the person has gone elsewhere
                 self.cursor = found
 
-        self.run_worker(go(), exclusive=True)
+        self._work(drain(steps, done))
 
     def clear_find(self) -> bool:
         """Whether there was something to clear."""
