@@ -38,7 +38,7 @@ def explain(case: Case, roots: list[Root]) -> list[Finding]:
 
 
 def _kind(case: Case, rank: int) -> str:
-    if rank not in case.job.ranks:
+    if case.unseen(rank):
         return "no-dump"
     return "stale" if case.waits.stale[rank] else "idle"
 
@@ -158,7 +158,7 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
     return compose(
         case,
         "no-dump",
-        LIKELY,
+        LIKELY if not any(r in case.job.ranks for r in root.ranks) else POSSIBLE,
         root,
         place,
         ranks=root.ranks,
@@ -166,7 +166,7 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
         f"{verb(waiters, 'waits', 'wait')} for {verb(root.ranks, 'it', 'them')} in "
         f"{stuck_name(case, call)}{at(case.site(place))}.",
         evidence=(
-            *(f"rank {r} is a member of {label}, but no file of it could be read" for r in root.ranks[:NAMED]),
+            *(f"rank {r} is a member of {label}, but {_lack(case, r)}" for r in root.ranks[:NAMED]),
             *(f"{p.file}: {p.detail}" for p in broken),
             *([fact(case, place)] if place else []),
         ),
@@ -177,6 +177,10 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
         ),
         call=call,
     )
+
+
+def _lack(case: Case, rank: int) -> str:
+    return "the newest entries of its file are cut off" if rank in case.job.ranks else "no file of it could be read"
 
 
 def _stale(case: Case, call: StuckCall, root: Root) -> Finding:

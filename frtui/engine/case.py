@@ -37,6 +37,11 @@ class Case:
     def site(self, at: tuple[int, int] | None) -> Frame | None:
         return self.tokens.site(*at) if at else None
 
+    def unseen(self, rank: int) -> bool:
+        """What this rank did last is not known: it left no dump, or one whose newest entries are cut off."""
+        dump = self.job.ranks.get(rank)
+        return dump is None or dump.truncated
+
     def standings(self, call: StuckCall) -> dict[Standing, list[int]]:
         """standing -> ranks, for the members of a stuck call."""
         found: dict[Standing, list[int]] = {standing: [] for standing in Standing}

@@ -54,13 +54,13 @@ def _from_roots(case: Case) -> list[Finding]:
 
 
 def _without_unknown(case: Case, idle: list[Root]) -> list[Root]:
-    """Without the ranks that left no dump where a rank with a dump already explains all that waits for them.
+    """Without the ranks that left no whole dump where another rank already explains all that waits for them.
 
     What a rank without a dump did is unknown; it is a cause only where nothing else is.
     """
-    known = [root for root in case.roots if root.ranks[0] in case.job.ranks]
+    known = [root for root in case.roots if not case.unseen(root.ranks[0])]
     explained = {rank for root in known for rank in root.waiting + root.ranks}
-    return [root for root in idle if root.ranks[0] in case.job.ranks or not set(root.waiting) <= explained]
+    return [root for root in idle if not case.unseen(root.ranks[0]) or not set(root.waiting) <= explained]
 
 
 def _clashes(case: Case) -> list[Finding]:

@@ -35,11 +35,16 @@ class Prompt(Horizontal):
         field = self.query_one("#answer", Input)
         field.value = text
         field.cursor_position = len(text)
-        self.display = True
+        self.show_instead_of_hints(True)
         self.screen.set_focus(field)
 
     def close(self) -> None:
-        self.display = False
+        self.show_instead_of_hints(False)
+
+    def show_instead_of_hints(self, on: bool) -> None:
+        """In place of the last line, so that nothing else has to move."""
+        self.display = on
+        self.screen.set_class(on, "-asking")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

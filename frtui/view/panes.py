@@ -88,7 +88,7 @@ class Panes:
         return findings.summary(self.findings, now.finding or 0, most)
 
     def across(self, now: Selection) -> AcrossPage | None:
-        """The selected call on every member; on the evidence of a finding about a call that the rank lacks, that one."""
+        """The selected call on every member; where a finding is about a call that the rank lacks, that one."""
         made = self.job.call(now.rank, now.row) if now.rank in self.job.ranks and now.row is not None else None
         finding = self.findings[now.finding] if now.finding is not None else None
         if finding and finding.group is not None and finding.seq is not None and not finding.p2p:

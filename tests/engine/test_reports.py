@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from tests.dumps import Raw, batch, dump, entry
+from frtui.engine import diagnose
+from frtui.load import load
+from tests.dumps import Raw, batch, dump, entry, write
 from tests.engine.conftest import Judge
 
 WORLD = ("0", "default_pg")
@@ -339,3 +342,13 @@ def test_any_source(judge: Judge) -> None:
     [found] = judge(ranks)
     assert found.kind in ("not-joined", "inconclusive")
     assert 0 not in found.ranks
+
+
+def test_a_cut_dump_is_not_called_idle(tmp_path: Path) -> None:
+    """Only its oldest entries are left, so whether it made the call that the others wait in is unknown."""
+    ranks = {r: dump([*steps(40), entry(41, state=OPEN)], pg_config=world(3)) for r in range(3)}
+    folder = write(tmp_path / "cut", ranks)
+    file = folder / "nccl_trace_rank_2"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    [found] = diagnose(load(folder))
+    assert (found.kind, found.ranks, found.confidence) == ("no-dump", (2,), "possible")

@@ -17,7 +17,7 @@ from tests import torch_pickle
 from tests.dumps import DEFAULT, dump, entry, write
 
 GLOO_JOB = """
-import os, sys
+import os, pickle, sys, time
 import torch, torch.distributed as dist
 rank, folder = int(sys.argv[1]), sys.argv[2]
 dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
@@ -25,8 +25,12 @@ pair = dist.new_group([0, 1], group_desc="tp")
 for _ in range(3):
     dist.all_reduce(torch.ones(3, 4))
 dist.broadcast(torch.ones(2, dtype=torch.long), 0, group=pair)
-open(f"{folder}/nccl_trace_rank_{rank}", "wb").write(torch._C._distributed_c10d._dump_fr_trace())
-open(f"{folder}/trace_{rank}.json", "wb").write(torch._C._distributed_c10d._dump_fr_trace_json())
+fr = torch._C._distributed_c10d
+deadline = time.monotonic() + 60  # gloo's own threads retire the calls, some time after they return here
+while not all(e["retired"] for e in pickle.loads(fr._dump_fr_trace())["entries"]) and time.monotonic() < deadline:
+    time.sleep(0.02)
+open(f"{folder}/nccl_trace_rank_{rank}", "wb").write(fr._dump_fr_trace())
+open(f"{folder}/trace_{rank}.json", "wb").write(fr._dump_fr_trace_json())
 dist.barrier()
 """
 

@@ -143,7 +143,7 @@ async def test_ascii_only(tmp_path: Path) -> None:
     jobs.stuck(tmp_path)
     job, found = hostile_job("層é")
     async with opened("x", ready(Panes(job, found)), (120, 40), plain=True) as pilot:
-        for keys in (["x"], ["escape"], ["question_mark"], ["q"], ["f"], ["escape"], ["y"]):
+        for keys in (["x"], ["escape"], ["question_mark"], ["q"], ["f"], ["escape"], ["y"], ["colon", "a"]):
             assert (await press(pilot, *keys)).isascii(), keys
 
 
