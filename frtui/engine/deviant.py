@@ -73,16 +73,17 @@ def _summary(case: Case, d: Deviation, shown: tuple[int, int]) -> str:
     if d.witness == NOBODY:
         return _tie(case, d, ranks)
     witnesses = _witnesses(d)
+    end = f"; what was made earlier speaks for {witnesses}." if d.witness == HISTORY else "."
     made = f"{_named(case, d, shown)}{at(case.site(shown))}"
     if d.kind == "skipped-call":
         then = f"; before it came {name(case, d.before)}{at(case.site(d.before))}" if d.before else ""
-        return f"{ranks} left out {made}, which {witnesses} made{then}."
+        return f"{ranks} left out {made}, which {witnesses} made{then}{end}"
     if d.kind == "extra-call":
-        return f"{ranks} made {made}, a call that {witnesses} did not make there."
+        return f"{ranks} made {made}, a call that {witnesses} did not make there{end}"
     instead = f"{describe(case.call(d.reference).signature)}{at(case.site(d.reference))}" if d.reference else "another"
     if d.kind == "order-swap":
-        return f"{ranks} made {made} out of order: {witnesses} made {instead} first."
-    return f"{ranks} made {made} where {witnesses} made {instead}."
+        return f"{ranks} made {made} out of order: {witnesses} made {instead} first{end}"
+    return f"{ranks} made {made} where {witnesses} made {instead}{end}"
 
 
 def _named(case: Case, d: Deviation, shown: tuple[int, int]) -> str:
@@ -103,7 +104,7 @@ def _witnesses(d: Deviation) -> str:
         return f"the other {d.voters} ranks" if d.voters > 1 else "the other rank"
     if d.witness == SIBLINGS:
         return f"{d.voters} sibling group{'s' if d.voters > 1 else ''} of the same kind"
-    return "the same ranks, earlier at this place,"
+    return f"rank {d.reference[0]}" if d.reference else "the other side"
 
 
 def _evidence(case: Case, d: Deviation) -> list[str]:
