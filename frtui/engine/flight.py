@@ -8,10 +8,10 @@ from frtui.engine import deviant, splits
 from frtui.engine.agree import describe, numels
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
-from frtui.engine.timing import late_ranks
+from frtui.engine.in_step import agreed, stuck
 from frtui.engine.waits import Root, StuckCall
 from frtui.engine.witnesses import NOBODY
-from frtui.engine.wording import at, compose, fact, host, look_at, name, short, who
+from frtui.engine.wording import at, compose, fact, name, short, who
 from frtui.model import Signature
 from frtui.text import ranges
 
@@ -23,14 +23,14 @@ def explain(case: Case, root: Root) -> Finding | None:
     """Why a call that all have joined does not finish; None for a recv from any source, which names no sender."""
     call = root.calls[0]
     if call.p2p:
-        return None if len(case.waits.peers(call)) < 2 else _p2p(case, call, root) or _stuck(case, call, root)
+        return None if len(case.waits.peers(call)) < 2 else _p2p(case, call, root) or stuck(case, call, root)
     deviation = case.deviation(call.group, ahead_ok=False)
     if deviation and deviation.witness != NOBODY:
         return deviant.finding(case, deviation, root)
     found = _split(case, call, root) or membership(case, call.group, root)
     if found is None and deviation:
         found = deviant.finding(case, deviation, root)
-    return found or _straggler(case, call, root) or _stuck(case, call, root)
+    return found or agreed(case, call, root)
 
 
 def _split(case: Case, call: StuckCall, root: Root) -> Finding | None:
@@ -138,54 +138,4 @@ def _both_ends(case: Case, place: tuple[int, int], other: tuple[int, int], root:
         summary=f"{who(ends).capitalize()} disagree in {name(case, place)}: {mine} against {theirs}.",
         evidence=[fact(case, place), fact(case, other)],
         next_steps=[f"print the shape and dtype at {sites}"],
-    )
-
-
-def _straggler(case: Case, call: StuckCall, root: Root) -> Finding | None:
-    late = late_ranks(case.waits, call)
-    if not late:
-        return None
-    ranks = tuple(sorted(late))
-    place = (ranks[0], case.waits.row(ranks[0], call) or 0)
-    site, seconds = case.site(place), max(late.values())
-    return compose(
-        case,
-        "straggler",
-        LIKELY,
-        root,
-        place,
-        ranks=ranks,
-        summary=f"{who(ranks).capitalize()} joined {name(case, place)}{at(site)} {seconds:,.0f} s after the others.",
-        evidence=[
-            *(f"rank {r} made the call {late[r]:,.1f} s later than the others" for r in ranks[:NAMED]),
-            "the ranks' clocks were compared over the calls before",
-            fact(case, place),
-            "all members joined with the same arguments",
-        ],
-        next_steps=[
-            f"find what {who(ranks)} did before {short(site) or 'the call'}: loading data, a checkpoint, a slow host",
-            look_at(case, ranks[0]),
-        ],
-    )
-
-
-def _stuck(case: Case, call: StuckCall, root: Root) -> Finding:
-    place = case.example(call)
-    assert place is not None  # a stuck call was made by somebody
-    what = f"{name(case, place)}{at(case.site(place))}"
-    return compose(
-        case,
-        "all-joined-stuck",
-        LIKELY,
-        root,
-        place,
-        ranks=(),
-        summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and nobody "
-        "finishes: look at the network, the devices or the library, not at the program.",
-        evidence=[fact(case, place), f"{who(root.ranks)} are in this call"],
-        next_steps=[
-            f"on {host(case, root.ranks[0])} and the other hosts: `dmesg -T | grep -iE 'xid|nvlink|mlx|link'` "
-            "shows device or network errors",
-            "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1",
-        ],
     )

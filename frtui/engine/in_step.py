@@ -1,0 +1,129 @@
+"""Findings about a call that all members made alike: the program is right, and still nobody finishes."""
+
+from __future__ import annotations
+
+from frtui.engine.case import Case
+from frtui.engine.finding import LIKELY, Finding
+from frtui.engine.timing import late_ranks
+from frtui.engine.waits import Root, StuckCall
+from frtui.engine.wording import at, compose, fact, host, look_at, name, short, verb, who
+from frtui.model import SCHEDULED, STARTED
+
+NAMED = 8
+"""So many ranks are named one by one in the evidence; the screen lists all."""
+
+
+def agreed(case: Case, call: StuckCall, root: Root) -> Finding:
+    """Why a collective that all joined with equal arguments does not finish."""
+    found = _straggler(case, call, root) or _queued_behind(case, call, root) or _init_stuck(case, call, root)
+    return found or stuck(case, call, root)
+
+
+def _queued_behind(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    """Some devices have begun with the call and others have not; seen only where timing was on."""
+    rows = {r: row for r in root.ranks if (row := case.waits.row(r, call)) is not None}
+    states = {r: case.job.ranks[r].entries.state[row] for r, row in rows.items()}
+    late = tuple(sorted(r for r, state in states.items() if state == SCHEDULED))
+    begun = tuple(sorted(r for r, state in states.items() if state == STARTED))
+    if not late or len(begun) <= len(late):
+        return None
+    place = (late[0], rows[late[0]])
+    return compose(
+        case,
+        "queued-behind",
+        LIKELY,
+        root,
+        place,
+        ranks=late,
+        summary=f"{who(late).capitalize()} enqueued {name(case, place)}{at(case.site(place))}, but "
+        f"{verb(late, 'its device has', 'their devices have')} not begun with it, while {len(begun)} others have.",
+        evidence=[*(fact(case, (r, rows[r])) for r in late[:NAMED]), f"{who(begun)} started the call"],
+        next_steps=[
+            f"find what the device of {who(late[:1])} works on: a long kernel, or a copy or event it waits for",
+            look_at(case, late[0]),
+        ],
+    )
+
+
+def _init_stuck(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    """The first call of a group in which some members never got a communicator.
+
+    torch writes a group into `pg_config` when its communicator exists, not when the group is made.
+    """
+    members = [r for r in case.job.groups[call.group].ranks if r in case.job.ranks]
+    having = [r for r in members if call.group in case.job.ranks[r].config]
+    lacking = tuple(r for r in members if r not in having)
+    row = case.waits.row(lacking[0], call) if lacking else None
+    if call.seq != 1 or not having or row is None:
+        return None
+    label = case.job.groups[call.group].label
+    place = (lacking[0], row)
+    return compose(
+        case,
+        "init-stuck",
+        LIKELY,
+        root,
+        place,
+        ranks=lacking,
+        summary=f"The communicator of {label} never came up on {who(lacking)}, so its first call, "
+        f"{name(case, place)}{at(case.site(place))}, cannot begin.",
+        evidence=[
+            fact(case, place),
+            f"{len(having)} members have {label} in their pg_config, {who(lacking)} "
+            f"{verb(lacking, 'has', 'have')} it not",
+        ],
+        next_steps=[
+            "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET: the log of these ranks says where they stop",
+            look_at(case, lacking[0]),
+        ],
+    )
+
+
+def _straggler(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    late = late_ranks(case.waits, call)
+    if not late:
+        return None
+    ranks = tuple(sorted(late))
+    place = (ranks[0], case.waits.row(ranks[0], call) or 0)
+    site, seconds = case.site(place), max(late.values())
+    return compose(
+        case,
+        "straggler",
+        LIKELY,
+        root,
+        place,
+        ranks=ranks,
+        summary=f"{who(ranks).capitalize()} joined {name(case, place)}{at(site)} {seconds:,.0f} s after the others.",
+        evidence=[
+            *(f"rank {r} made the call {late[r]:,.1f} s later than the others" for r in ranks[:NAMED]),
+            "the ranks' clocks were compared over the calls before",
+            fact(case, place),
+            "all members joined with the same arguments",
+        ],
+        next_steps=[
+            f"find what {who(ranks)} did before {short(site) or 'the call'}: loading data, a checkpoint, a slow host",
+            look_at(case, ranks[0]),
+        ],
+    )
+
+
+def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
+    place = case.example(call)
+    assert place is not None  # a stuck call was made by somebody
+    what = f"{name(case, place)}{at(case.site(place))}"
+    return compose(
+        case,
+        "all-joined-stuck",
+        LIKELY,
+        root,
+        place,
+        ranks=(),
+        summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and nobody "
+        "finishes: look at the network, the devices or the library, not at the program.",
+        evidence=[fact(case, place), f"{who(root.ranks)} are in this call"],
+        next_steps=[
+            f"on {host(case, root.ranks[0])} and the other hosts: `dmesg -T | grep -iE 'xid|nvlink|mlx|link'` "
+            "shows device or network errors",
+            "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1",
+        ],
+    )
