@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 NAME ?= tutorial
+SCORE ?= -n 10
 
 # The CPU build of torch is a tenth of the default one; where this index has none, the default one does.
 TORCH = torch==2.13.0
@@ -12,7 +13,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet
 MADE = $(VENV)/.made-$(notdir $(PYTHON))
 
-.PHONY: demo test lint bench screenshots zipapp clean
+.PHONY: demo test lint bench score screenshots zipapp clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python -m frtui demo $(NAME) || [ $$? = 1 ]  # 1: without a terminal, the report says "hang"
@@ -28,6 +29,10 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	$(BIN)/python -m tests.bench
+
+# Jobs with a known fault: how many are named rightly; also what torch's analyzer says: make score SCORE='-n 5 --torch'
+score: $(VENV)/.test
+	$(BIN)/python -m tests.faults $(SCORE)
 
 screenshots: $(VENV)/.screenshots
 	$(BIN)/python screenshots/make.py

@@ -14,10 +14,12 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.screen import Screen
 
 from frtui.text import clean
 from frtui.tui import keys
+from frtui.tui.lines import safe
 from frtui.tui.loader import Reader
 from frtui.tui.screen import Main
 
@@ -56,7 +58,12 @@ class FrtuiApp(App[None]):
         for binding in keys.EVERY:
             if binding.id and binding.id not in keys.NOT_COMMANDS:
                 run = partial(self._run_command, screen, binding.action)
-                yield SystemCommand(binding.description, f"{binding.tooltip} ({keys.shown(binding)})", run)
+                told = safe(self, f"{binding.tooltip} ({keys.shown(binding)})")
+                yield SystemCommand(binding.description, told, run)
+
+    def action_command_palette(self) -> None:
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(CommandPalette(placeholder="command", id="--command-palette"))
 
     async def _run_command(self, screen: Screen[object], action: str) -> None:
         on_list = action in keys.LIST_ACTIONS

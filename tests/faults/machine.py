@@ -15,6 +15,7 @@ from random import Random
 from tests.faults.program import Op, Plan, Shapes
 
 MICROSECOND, SECOND = 1_000, 1_000_000_000
+NEVER = 1 << 40
 
 
 @dataclass
@@ -84,10 +85,10 @@ class Machine:
         program, made = self.plan.programs[rank], self.made[rank]
         while len(made) < len(program):
             if made and made[-1].op.host_waits:
-                ends = [m.finished for m in made[-200:]]
-                if None in ends or rank in self.upset.blind and made[-1].index >= self.upset.blind[rank]:
+                end, blind = made[-1].finished, made[-1].index >= self.upset.blind.get(rank, NEVER)
+                if end is None or blind:
                     return moved
-                self.clock[rank] = max(self.clock[rank], *(e for e in ends if e is not None))
+                self.clock[rank] = max(self.clock[rank], end)
             self._make(rank, program[len(made)])
             moved = True
         return moved
@@ -130,7 +131,7 @@ class Machine:
         return bool(started)
 
     def _can_start(self, made: Made) -> bool:
-        halted = made.index >= self.upset.halted.get(made.rank, 1 << 40)
+        halted = made.index >= self.upset.halted.get(made.rank, NEVER)
         return not halted and all(m.finished is not None for m in made.after)
 
     def _collective(self, made: Made) -> None:

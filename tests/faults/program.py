@@ -62,9 +62,7 @@ class Plan:
         """Other groups of the same description and size."""
         one = self.groups[group]
         return [
-            n
-            for n, g in enumerate(self.groups)
-            if n != group and (g.desc, len(g.ranks)) == (one.desc, len(one.ranks))
+            n for n, g in enumerate(self.groups) if n != group and (g.desc, len(g.ranks)) == (one.desc, len(one.ranks))
         ]
 
     def seq(self, rank: int, index: int) -> int:
