@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from frtui.engine import deviant
+from frtui.engine import deviant, partings
 from frtui.engine.align import foresee
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, Finding
 from frtui.engine.waits import Root, Standing, StuckCall
-from frtui.engine.witnesses import NOBODY, Deviation
+from frtui.engine.witnesses import NOBODY
 from frtui.engine.wording import (
     at,
     compose,
@@ -78,16 +78,12 @@ def _same_call(case: Case, witness: int, call: StuckCall, rank: int) -> int | No
 def _idle(case: Case, call: StuckCall, root: Root) -> Finding:
     """An idle rank may have left a call out, or be the one that is right, or just be somewhere else."""
     if call.p2p:
-        role = _role(case, call, root.ranks[0])
+        role = partings.in_role(case, call.group, root.ranks[0])
         return deviant.point_to_point(deviant.finding(case, role, root)) if role else _not_joined(case, call, root)
-    deviation = case.deviation(call.group, ahead_ok=True)
+    deviation = partings.in_group(case, call.group, ahead_ok=True)
     if deviation and deviation.witness != NOBODY and set(deviation.ranks) <= set(root.ranks):
         return deviant.finding(case, deviation, root)
     return _ahead(case, call, root) if _minority_ahead(case, call) else _not_joined(case, call, root)
-
-
-def _role(case: Case, call: StuckCall, rank: int) -> Deviation | None:
-    return case.same_role(call.group, rank) if rank in case.job.groups[call.group].ranks else None
 
 
 def _minority_ahead(case: Case, call: StuckCall) -> bool:

@@ -61,12 +61,20 @@ def dtypes_recorded(job: Job) -> bool:
 def difference(mine: Signature, theirs: Signature) -> str:
     """The kind of mismatch between two calls that should be one."""
     if mine.parts or theirs.parts:
-        return "coalesced-mismatch"
+        return _batch_difference(mine.parts or (mine,), theirs.parts or (theirs,))
     if canonical(mine.op) != canonical(theirs.op):
         return "op-mismatch"
     if argument_key(mine, dtypes=False) != argument_key(theirs, dtypes=False):
         return "size-mismatch"
     return "dtype-mismatch"
+
+
+def _batch_difference(mine: tuple[Signature, ...], theirs: tuple[Signature, ...]) -> str:
+    """Two batches with the same operations differ in the first member that does; else in their content."""
+    if [canonical(s.op) for s in mine] != [canonical(s.op) for s in theirs] and max(len(mine), len(theirs)) > 1:
+        return "coalesced-mismatch"
+    unequal = [(a, b) for a, b in zip(mine, theirs) if argument_key(a) != argument_key(b)]
+    return difference(*unequal[0]) if unequal else "coalesced-mismatch"
 
 
 def shapes_text(shapes: tuple[Shape, ...], limit: int = 3) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frtui.engine import deviant, flight
+from frtui.engine import deviant, flight, partings
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, Finding
 from frtui.engine.waits import Root, Standing, StuckCall
@@ -18,17 +18,19 @@ CIRCLE = 8
 def explain(case: Case, root: Root) -> Finding:
     """What closed the circle: the rank whose calls part from the others', else all that are in it."""
     groups = sorted({call.group for call in root.calls if not call.p2p})
-    deviations = [d for g in groups if (d := case.deviation(g, ahead_ok=False)) and set(d.ranks) & set(root.ranks)]
+    deviations = [
+        d for g in groups if (d := partings.in_group(case, g, ahead_ok=False)) and set(d.ranks) & set(root.ranks)
+    ]
     decided = [d for d in deviations if d.witness != NOBODY]
     if decided:
         return deviant.finding(case, min(decided, key=_weight), root)
     for call in root.calls:
-        if call.p2p and (role := case.same_role(call.group, call.rank)):
+        if call.p2p and (role := partings.in_role(case, call.group, call.rank)):
             return deviant.point_to_point(deviant.finding(case, role, root))
     for group in groups:
         if found := flight.membership(case, group, root):
             return found
-    across = case.across(root.ranks, set(groups)) if groups else None
+    across = partings.across(case, root.ranks, set(groups)) if groups else None
     if across and across.witness != NOBODY:
         return _across(case, across, root)
     if deviations:
@@ -44,7 +46,7 @@ def _across(case: Case, deviation: Deviation, root: Root) -> Finding:
     """Calls of several groups in another order than the other ranks made them."""
     found = deviant.finding(case, deviation, root)
     found = replace(found, evidence=found.evidence + _sides(case, root))
-    if deviation.kind == "order-swap":
+    if deviation.kind == "order-swap" or _early(case, deviation, root):
         return replace(found, kind="group-deadlock", site=case.site(deviation.subject))
     if deviation.kind == "skipped-call":
         hint = "it may also come later there: then the two groups are entered in different order"
@@ -52,6 +54,13 @@ def _across(case: Case, deviation: Deviation, root: Root) -> Finding:
         # Left out or only made too late cannot be told apart while the rank is stuck before it.
         return replace(found, group=group, confidence=LIKELY, next_steps=(*found.next_steps, hint))
     return found
+
+
+def _early(case: Case, deviation: Deviation, root: Root) -> bool:
+    """A call that the rank usually makes later, in another group than the one the others are in."""
+    if deviation.kind != "extra-call" or deviation.subject is None or deviation.before is None:
+        return False
+    return case.tokens.usual(deviation.subject) and not case.tokens.same(deviation.subject, deviation.before)
 
 
 def _waited_in(case: Case, deviation: Deviation, root: Root, group: int | None) -> int | None:

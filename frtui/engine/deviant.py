@@ -28,7 +28,7 @@ P2P_KINDS = {
     "skipped-call": "p2p-unmatched",
     "size-mismatch": "p2p-mismatch",
     "dtype-mismatch": "p2p-mismatch",
-    "coalesced-mismatch": "p2p-mismatch",
+    "op-mismatch": "p2p-unmatched",  # a send where a recv belongs
 }
 
 
@@ -56,8 +56,8 @@ def finding(case: Case, deviation: Deviation, root: Root) -> Finding:
 
 
 def point_to_point(found: Finding) -> Finding:
-    """The same finding in the words for sends and recvs."""
-    return replace(found, kind=P2P_KINDS.get(found.kind, found.kind))
+    """The same finding in the words for sends and recvs, if it is about one."""
+    return replace(found, kind=P2P_KINDS.get(found.kind, found.kind)) if found.p2p else found
 
 
 def _own_group(case: Case, deviation: Deviation, group: int) -> int:

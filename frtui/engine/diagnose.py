@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frtui.engine import absence, cycles, deviant, flight
+from frtui.engine import absence, cycles, deviant, flight, partings
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.timing import caught_running
@@ -68,7 +68,7 @@ def _clashes(case: Case) -> list[Finding]:
     found = []
     calls = sorted(node for node in case.waits.edges if isinstance(node, StuckCall) and not node.p2p)
     for call in calls:
-        deviation = case.deviation(call.group, ahead_ok=True)
+        deviation = partings.in_group(case, call.group, ahead_ok=True)
         if deviation and deviation.witness in (MEMBERS, SIBLINGS):
             row = case.waits.row(deviation.ranks[0], call)
             if row is not None and row in case.lanes.open[deviation.ranks[0]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from frtui.engine import deviant, splits
+from frtui.engine import deviant, partings, splits
 from frtui.engine.agree import describe, numels
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
@@ -24,7 +24,7 @@ def explain(case: Case, root: Root) -> Finding | None:
     call = root.calls[0]
     if call.p2p:
         return None if len(case.waits.peers(call)) < 2 else _p2p(case, call, root) or stuck(case, call, root)
-    deviation = case.deviation(call.group, ahead_ok=False)
+    deviation = partings.in_group(case, call.group, ahead_ok=False)
     if deviation and deviation.witness != NOBODY:
         return deviant.finding(case, deviation, root)
     found = _split(case, call, root) or membership(case, call.group, root)
@@ -113,9 +113,9 @@ def _p2p(case: Case, call: StuckCall, root: Root) -> Finding | None:
             continue
         peer = key[2] if sending else key[1]
         for rank in sorted((call.rank, peer)):
-            if role := case.same_role(call.group, rank):
+            if role := partings.in_role(case, call.group, rank):
                 return deviant.point_to_point(deviant.finding(case, role, root))
-        return _both_ends(case, (call.rank, call.row), (peer, theirs.row), root)
+        return _ends(case, (call.rank, call.row), (peer, theirs.row), root)
     return None
 
 
@@ -124,18 +124,37 @@ def _fit(signature: Signature) -> object:
     return numels(signature.inputs or signature.outputs), (signature.input_dtypes or signature.output_dtypes)[:1]
 
 
-def _both_ends(case: Case, place: tuple[int, int], other: tuple[int, int], root: Root) -> Finding:
-    ends = tuple(sorted((place[0], other[0])))
+def _unlike_before(case: Case, place: tuple[int, int]) -> bool:
+    """Whether a rank never sent or received such a tensor before at this line."""
+    rank, row = place
+    group, site = case.job.ranks[rank].entries.group[row], case.site(place)
+    earlier = [n for n in case.rows_in(group, rank) if n < row and case.site((rank, n)) == site]
+    before = {_fit(part) for n in earlier for part in _parts(case, (rank, n))}
+    return bool(before) and not {_fit(part) for part in _parts(case, place)} <= before
+
+
+def _parts(case: Case, place: tuple[int, int]) -> tuple[Signature, ...]:
+    signature = case.call(place).signature
+    return signature.parts or (signature,)
+
+
+def _ends(case: Case, place: tuple[int, int], other: tuple[int, int], root: Root) -> Finding:
+    """The end that does something new is to blame; both where neither or each of them does."""
+    unusual = [p for p in (place, other) if _unlike_before(case, p)]
+    if len(unusual) == 1:
+        place, other = unusual[0], other if unusual[0] == place else place
+    ends = (place[0],) if len(unusual) == 1 else tuple(sorted((place[0], other[0])))
     mine, theirs = (f"{describe(case.call(p).signature)}{at(case.site(p))}" for p in (place, other))
     sites = " and ".join(dict.fromkeys(short(case.site(p)) or f"rank {p[0]}" for p in (place, other)))
     return compose(
         case,
         "p2p-mismatch",
-        POSSIBLE,
+        LIKELY if len(ends) == 1 else POSSIBLE,
         root,
         place,
         ranks=ends,
-        summary=f"{who(ends).capitalize()} disagree in {name(case, place)}: {mine} against {theirs}.",
+        summary=f"{who(sorted((place[0], other[0]))).capitalize()} disagree in {name(case, place)}: {mine} "
+        f"against {theirs}{'; before, both agreed on the latter' if len(ends) == 1 else ''}.",
         evidence=[fact(case, place), fact(case, other)],
         next_steps=[f"print the shape and dtype at {sites}"],
     )

@@ -14,17 +14,22 @@ from frtui.model import NONE
 
 YOUNG_S = 5.0
 """A call younger than this when its rank was dumped says nothing: it may just be running."""
+CLOCKS_S = 60.0
+"""Clocks of one cluster are closer than this; a file older than that was there before the call."""
 LATE_S = 5.0
 """A rank this much later than the rest, beyond what its clock explains, is a straggler."""
 
 
 def age_s(lanes: Lanes, rank: int, row: int) -> float | None:
-    """Seconds between the call and the dump of its rank; None where the file is older than the call."""
+    """Seconds between the call and the dump of its rank; None where the file is too old to be its dump.
+
+    The rank's clock and the file server's may differ: a file that is a little older was just written.
+    """
     dump = lanes.job.ranks[rank]
     created = dump.entries.created[row]
-    if created <= 0 or dump.dumped_ns < created:
+    if created <= 0 or dump.dumped_ns < created - CLOCKS_S * 1e9:
         return None
-    return (dump.dumped_ns - created) / 1e9
+    return max(0.0, (dump.dumped_ns - created) / 1e9)
 
 
 def caught_running(waits: Waits) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from frtui.engine.agree import argument_key, dtypes_recorded
 from frtui.engine.align import Token
 from frtui.engine.lanes import Lanes
-from frtui.model import Frame, Job
+from frtui.model import NONE, Frame, Job, Signature
 from frtui.stacks import call_site
 
 
@@ -68,17 +68,45 @@ class Tokens:
     def _intern(self, thing: Hashable) -> int:
         return self._ids.setdefault(thing, len(self._ids))
 
-    def same_key(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
-        """Whether two (rank, row) calls have arguments that go together."""
-        ids = [self._key_id(self.job.ranks[rank].entries.signature[row]) for rank, row in (a, b)]
-        return ids[0] == ids[1]
+    def same(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Whether two (rank, row) calls have the same arguments in the same kind of group."""
+        return self._identity(a) == self._identity(b)
 
-    def sequence(self, rank: int, rows: list[int], groups: bool = False) -> Sequence:
-        """The calls in `rows` as tokens; with `groups`, which kind of group a call is in counts too."""
+    def usual(self, place: tuple[int, int]) -> bool:
+        """Whether the rank made this call before, at the same line."""
+        rank, row = place
+        site = self.site(rank, row)
+        earlier = (n for n in self.job.ranks[rank].calls if n < row and self.site(rank, n) == site)
+        return any(self.same((rank, n), place) for n in earlier)
+
+    def _identity(self, place: tuple[int, int]) -> tuple[int, str, int]:
+        e = self.job.ranks[place[0]].entries
+        group = self.job.groups[e.group[place[1]]]
+        return self._key_id(e.signature[place[1]]), group.desc, len(group.ranks)
+
+    def _ring_key(self, signature: int, place: tuple[int, int]) -> int:
+        """Like `_key_id`, with peers as steps around the ring from `place`, (index, number of members)."""
+        me, n = place
+
+        def relative(s: Signature) -> Signature:
+            src, dst = ((peer - me) % n if peer != NONE else NONE for peer in (s.src, s.dst))
+            return s._replace(src=src, dst=dst, parts=tuple(relative(part) for part in s.parts))
+
+        return self._intern(argument_key(relative(self.job.signatures[signature]), self._dtypes))
+
+    def sequence(
+        self, rank: int, rows: list[int], groups: bool = False, ring: tuple[int, int] | None = None
+    ) -> Sequence:
+        """The calls in `rows` as tokens.
+
+        With `groups`, which kind of group a call is in counts too; with `ring`, (own index, number of
+        members), peers are counted from the rank itself.
+        """
         e = self.job.ranks[rank].entries
         tokens = []
         for row in rows:
-            key, site = self._key_id(e.signature[row]), self._site_id(e.stack[row])
+            key = self._ring_key(e.signature[row], ring) if ring else self._key_id(e.signature[row])
+            site = self._site_id(e.stack[row])
             if groups:
                 group = self.job.groups[e.group[row]]
                 key = self._intern((key, group.desc, len(group.ranks)))
