@@ -6,7 +6,8 @@ from frtui.engine import deviant, partings
 from frtui.engine.align import foresee
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, Finding
-from frtui.engine.waits import Root, Standing, StuckCall
+from frtui.engine.roots import Root
+from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import NOBODY
 from frtui.engine.wording import (
     at,

@@ -54,25 +54,28 @@ def score(a: Token, b: Token) -> int:
     return REPLACED if near or a.form == b.form != -1 else UNRELATED
 
 
-def script(subject: Sequence[Token], reference: Sequence[Token]) -> list[Edit]:
+def script(subject: Sequence[Token], reference: Sequence[Token], foreseen: Sequence[Token] = ()) -> list[Edit]:
     """The best edit script up to the end of whichever sequence ends first.
 
-    What remains of the longer one is no edit: the other rank has not got there yet.
+    What remains of the longer one is no edit: the other rank has not got there yet. `foreseen` calls come
+    after the reference; a match with them is possible, but proves nothing and scores nothing.
     """
+    recorded = len(reference)
+    reference = [*reference, *foreseen]
     start = 0
     while start < min(len(subject), len(reference)) and subject[start] == reference[start]:
         start += 1
     edits = [Edit("same", n, n) for n in range(start)]
-    return edits + _banded(subject, reference, start)
+    return edits + _banded(subject, reference, start, recorded)
 
 
-def _banded(a: Sequence[Token], b: Sequence[Token], start: int) -> list[Edit]:
+def _banded(a: Sequence[Token], b: Sequence[Token], start: int, recorded: int) -> list[Edit]:
     best: dict[tuple[int, int], tuple[int, str]] = {(start, start): (0, "")}
     end, end_score = (start, start), None
     for i in range(start, len(a) + 1):
         for j in range(max(start, i - BAND), min(len(b), i + BAND) + 1):
             if (i, j) != (start, start):
-                best[i, j] = _cell(best, a, b, i, j)
+                best[i, j] = _cell(best, a, b, i, j, recorded)
             if i == len(a) or j == len(b):
                 here = (best[i, j][0], i + j)
                 if end_score is None or here > end_score:
@@ -81,7 +84,12 @@ def _banded(a: Sequence[Token], b: Sequence[Token], start: int) -> list[Edit]:
 
 
 def _cell(
-    best: dict[tuple[int, int], tuple[int, str]], a: Sequence[Token], b: Sequence[Token], i: int, j: int
+    best: dict[tuple[int, int], tuple[int, str]],
+    a: Sequence[Token],
+    b: Sequence[Token],
+    i: int,
+    j: int,
+    recorded: int,
 ) -> tuple[int, str]:
     # On equal scores the first wins: in a run of equal calls the gap then lies at its end, where the others wait.
     options = []
@@ -90,10 +98,18 @@ def _cell(
     if (i - 1, j) in best:
         options.append((best[i - 1, j][0] + GAP, "extra"))
     if (i - 1, j - 1) in best:
-        options.append((best[i - 1, j - 1][0] + score(a[i - 1], b[j - 1]), "pair"))
-    if (i - 2, j - 2) in best and a[i - 2].key == b[j - 1].key != a[i - 1].key == b[j - 2].key:
+        match = score(a[i - 1], b[j - 1])
+        options.append((best[i - 1, j - 1][0] + (match if j <= recorded else min(match, 0)), "pair"))
+    if (i - 2, j - 2) in best and _crossed(a[i - 2], a[i - 1], b[j - 2], b[j - 1]):
         options.append((best[i - 2, j - 2][0] + SWAP, "swap"))
     return max(options, key=itemgetter(0))
+
+
+def _crossed(a: Token, b: Token, c: Token, d: Token) -> bool:
+    """Whether a, b are the calls c, d in the other order; by line where the arguments are the same."""
+    if a.key == b.key:
+        return a.site == d.site != b.site == c.site and -1 not in (a.site, b.site) and a.key == c.key == d.key
+    return a.key == d.key and b.key == c.key
 
 
 _STEP = {"pair": (1, 1), "extra": (1, 0), "skip": (0, 1), "swap": (2, 2)}
@@ -114,22 +130,26 @@ def _trace(
     return edits[::-1]
 
 
-def parting(edits: list[Edit], harmless: int) -> Edit | None:
+def parting(edits: list[Edit], done: int, reference_done: int | None = None) -> Edit | None:
     """Where the two sequences part for good; None where they do not.
 
-    `harmless` is the number of leading calls of the subject that finished: arguments that differed there
-    did no harm. A call added or left out counts unless a later edit makes up for it.
+    `done` is the number of leading calls of the subject that finished, `reference_done` that of the
+    reference (None: all): arguments that differed in calls that finished on both sides did no harm. A call
+    added or left out counts unless a later edit makes up for it.
     """
+
+    def harmless(edit: Edit) -> bool:
+        last = 1 if edit.op == "swap" else 0
+        return edit.i + last < done and (reference_done is None or edit.j + last < reference_done)
+
     shift, candidate = 0, None
     for edit in edits:
         if edit.op in ("extra", "skip"):
             candidate = candidate if shift else edit
             shift += 1 if edit.op == "extra" else -1
-            if shift == 0 and edit.i < harmless:
+            if shift == 0 and harmless(edit):
                 candidate = None
-        elif edit.op == "swap" and edit.i + 1 >= harmless and not shift:
-            return edit
-        elif edit.op == "replace" and edit.i >= harmless and not shift:
+        elif edit.op in ("swap", "replace") and not shift and not harmless(edit):
             return candidate or edit
     return candidate
 

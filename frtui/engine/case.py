@@ -8,8 +8,9 @@ from frtui.engine import lanes as lanes_of
 from frtui.engine import waits as waits_of
 from frtui.engine.agree import canonical
 from frtui.engine.lanes import Lanes
+from frtui.engine.roots import Root, roots
 from frtui.engine.tokens import Tokens
-from frtui.engine.waits import Root, Standing, StuckCall, Waits
+from frtui.engine.waits import Standing, StuckCall, Waits
 from frtui.engine.witnesses import Deviation
 from frtui.model import Call, Frame, Job
 
@@ -30,7 +31,7 @@ class Case:
     def open(cls, job: Job) -> Case:
         lanes = lanes_of.build(job)
         waits = waits_of.build(lanes)
-        return cls(job, lanes, waits, Tokens(lanes), waits_of.roots(waits))
+        return cls(job, lanes, waits, Tokens(lanes), roots(waits))
 
     def call(self, at: tuple[int, int]) -> Call:
         return self.job.call(*at)

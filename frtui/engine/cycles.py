@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from frtui.engine import deviant, flight, partings
 from frtui.engine.case import Case
+from frtui.engine.ends import unlike_before
 from frtui.engine.finding import LIKELY, POSSIBLE, Finding
-from frtui.engine.waits import Root, Standing, StuckCall
+from frtui.engine.roots import Root
+from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
-from frtui.engine.wording import at, compose, fact, name, verb, who
+from frtui.engine.wording import at, compose, fact, name, short, verb, who
 
 CIRCLE = 8
 """So many ranks of a circle are shown one by one in the evidence."""
@@ -24,15 +26,19 @@ def explain(case: Case, root: Root) -> Finding:
     decided = [d for d in deviations if d.witness != NOBODY]
     if decided:
         return deviant.finding(case, min(decided, key=_weight), root)
-    for call in root.calls:
-        if call.p2p and (role := partings.in_role(case, call.group, call.rank)):
-            return deviant.point_to_point(deviant.finding(case, role, root))
+    for group in sorted({call.group for call in root.calls if call.p2p}):
+        for rank in root.ranks:
+            if role := partings.in_role(case, group, rank):
+                return deviant.point_to_point(deviant.finding(case, role, root))
     for group in groups:
         if found := flight.membership(case, group, root):
             return found
     across = partings.across(case, root.ranks, set(groups)) if groups else None
     if across and across.witness != NOBODY:
         return _across(case, across, root)
+    for rank in root.ranks:
+        if stage := partings.in_stage(case, rank):
+            return deviant.point_to_point(deviant.finding(case, stage, root))
     if deviations:
         return deviant.finding(case, deviations[0], root)
     return _unmatched(case, root) or _deadlock(case, root)
@@ -87,6 +93,9 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
     call = next((call for call, ranks in lacking.items() if ranks), None)
     if call is None:
         return None
+    unusual = [p for p in _heads(case, root) if case.call(p).p2p and unlike_before(case, p)]
+    if len(unusual) == 1:
+        return _unusual(case, unusual[0], root)
     place = (call.rank, call.row)
     blamed = tuple(sorted({r for ranks in lacking.values() for r in ranks}))
     other = "recv" if name(case, place).startswith("send") else "send"
@@ -103,6 +112,23 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
         evidence=[*(f"in its place, {fact(case, p)}" for p in owed), *(fact(case, p) for p in _heads(case, root))],
         next_steps=[f"compare the schedule of sends and recvs of {who(root.ranks)} at these lines"],
         site=case.site(owed[0]) if owed else None,
+    )
+
+
+def _unusual(case: Case, place: tuple[int, int], root: Root) -> Finding:
+    """One of the ranks in the circle does at this line what it never did there before."""
+    rank = place[0]
+    return compose(
+        case,
+        "p2p-unmatched",
+        LIKELY,
+        root,
+        place,
+        ranks=(rank,),
+        summary=f"Rank {rank} made {name(case, place, True)}{at(case.site(place))}, which has no partner; before, it "
+        "always made another call at that line.",
+        evidence=[fact(case, p) for p in _heads(case, root)],
+        next_steps=[f"find why rank {rank} takes another branch at {short(case.site(place))} this time"],
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from frtui.engine.agree import describe
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
-from frtui.engine.waits import Root
+from frtui.engine.roots import Root
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
 from frtui.engine.wording import at, compose, fact, name, number, short, verb, who
 from frtui.model import NONE
@@ -42,7 +42,7 @@ def finding(case: Case, deviation: Deviation, root: Root) -> Finding:
     found = compose(
         case,
         deviation.kind,
-        CONFIDENCE[deviation.witness],
+        _confidence(case, deviation, shown),
         root,
         shown,
         ranks=deviation.ranks,
@@ -53,6 +53,13 @@ def finding(case: Case, deviation: Deviation, root: Root) -> Finding:
         focus=deviation.subject or deviation.before or shown,
     )
     return replace(found, group=_own_group(case, deviation, case.call(shown).group))
+
+
+def _confidence(case: Case, deviation: Deviation, shown: tuple[int, int]) -> str:
+    """Without call sites equal calls look alike, so which of them was left out or added is at most likely."""
+    confidence = CONFIDENCE[deviation.witness]
+    vague = not case.call(shown).stack and not deviation.kind.endswith("-mismatch")
+    return LIKELY if confidence == PROVEN and vague else confidence
 
 
 def point_to_point(found: Finding) -> Finding:

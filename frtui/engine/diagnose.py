@@ -7,10 +7,11 @@ from dataclasses import replace
 from frtui.engine import absence, cycles, deviant, flight, partings
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
+from frtui.engine.roots import Root
 from frtui.engine.timing import caught_running
-from frtui.engine.waits import Root, StuckCall
+from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import MEMBERS, SIBLINGS
-from frtui.engine.wording import last_call, look_at
+from frtui.engine.wording import kernel_log, last_call, look_at, who
 from frtui.model import Job
 
 ORDER = (PROVEN, LIKELY, POSSIBLE)
@@ -99,6 +100,8 @@ def _nothing(case: Case) -> Finding:
                 "The dumps hold no entries, so nothing can be said about what the ranks did.",
                 next_steps=("rerun with TORCH_FR_BUFFER_SIZE=2000 (before torch 2.8: TORCH_NCCL_TRACE_BUFFER_SIZE)",),
             )
+        if case.job.missing and "gloo" in case.job.backends:
+            return _maybe_dead(case)
         return _no_hang(case, "every recorded call has finished")
     return Finding(
         "inconclusive",
@@ -108,6 +111,18 @@ def _nothing(case: Case) -> Finding:
             f"rank {rank}: {len(rows)} open calls" for rank, rows in list(case.lanes.open.items())[:8] if rows
         ),
         next_steps=("collect the dumps of all ranks and look again",),
+    )
+
+
+def _maybe_dead(case: Case) -> Finding:
+    """gloo retires a call when it fails, too: when a peer dies, the survivors' calls all look finished."""
+    missing = case.job.missing
+    return Finding(
+        "inconclusive",
+        POSSIBLE,
+        f"Every recorded call looks finished, but {who(missing)} left no dump, and gloo shows failed calls as finished.",
+        evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in list(case.job.ranks)[:8]),
+        next_steps=(kernel_log(case, missing[0]), f"read the end of the log of {who(missing)}"),
     )
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 from frtui.engine import deviant, partings, splits
-from frtui.engine.agree import describe, numels
+from frtui.engine.agree import describe
 from frtui.engine.case import Case
+from frtui.engine.ends import fit, unlike_before
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.in_step import agreed, stuck
-from frtui.engine.waits import Root, StuckCall
+from frtui.engine.roots import Root
+from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import NOBODY
 from frtui.engine.wording import at, compose, fact, name, short, who
-from frtui.model import Signature
 from frtui.text import ranges
 
 NAMED = 8
@@ -109,7 +110,7 @@ def _p2p(case: Case, call: StuckCall, root: Root) -> Finding | None:
         channel = case.lanes.channels[key]
         mine = (channel.sends if sending else channel.recvs)[n]
         theirs = case.lanes.peer(key, sending, n)
-        if theirs is None or _fit(mine.signature) == _fit(theirs.signature):
+        if theirs is None or fit(mine.signature) == fit(theirs.signature):
             continue
         peer = key[2] if sending else key[1]
         for rank in sorted((call.rank, peer)):
@@ -119,28 +120,9 @@ def _p2p(case: Case, call: StuckCall, root: Root) -> Finding | None:
     return None
 
 
-def _fit(signature: Signature) -> object:
-    """What must be equal on both ends. A recv's tensor stands under inputs as well (format of torch 2.4 on)."""
-    return numels(signature.inputs or signature.outputs), (signature.input_dtypes or signature.output_dtypes)[:1]
-
-
-def _unlike_before(case: Case, place: tuple[int, int]) -> bool:
-    """Whether a rank never sent or received such a tensor before at this line."""
-    rank, row = place
-    group, site = case.job.ranks[rank].entries.group[row], case.site(place)
-    earlier = [n for n in case.rows_in(group, rank) if n < row and case.site((rank, n)) == site]
-    before = {_fit(part) for n in earlier for part in _parts(case, (rank, n))}
-    return bool(before) and not {_fit(part) for part in _parts(case, place)} <= before
-
-
-def _parts(case: Case, place: tuple[int, int]) -> tuple[Signature, ...]:
-    signature = case.call(place).signature
-    return signature.parts or (signature,)
-
-
 def _ends(case: Case, place: tuple[int, int], other: tuple[int, int], root: Root) -> Finding:
     """The end that does something new is to blame; both where neither or each of them does."""
-    unusual = [p for p in (place, other) if _unlike_before(case, p)]
+    unusual = [p for p in (place, other) if unlike_before(case, p)]
     if len(unusual) == 1:
         place, other = unusual[0], other if unusual[0] == place else place
     ends = (place[0],) if len(unusual) == 1 else tuple(sorted((place[0], other[0])))

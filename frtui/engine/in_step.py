@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, Finding
+from frtui.engine.roots import Root
 from frtui.engine.timing import late_ranks
-from frtui.engine.waits import Root, StuckCall
+from frtui.engine.waits import StuckCall
 from frtui.engine.wording import at, compose, fact, host, look_at, name, short, verb, who
 from frtui.model import SCHEDULED, STARTED
 

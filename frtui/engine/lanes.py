@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from math import inf
+from statistics import median
 from typing import NamedTuple
 
 from frtui.model import NONE, STARTED, Job, Rank, Signature
@@ -128,7 +130,33 @@ def _add_rank(lanes: Lanes, rank: Rank) -> None:
         lanes.collectives.setdefault(group, {})[rank.rank] = lane
     # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
     # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
-    lanes.open[rank.rank] = [r for r in rank.calls if not e.done[r] and r > last_done.get(e.group[r], NONE)]
+    finished = _finished_members(rank)
+    lanes.open[rank.rank] = [
+        r for r in rank.calls if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished
+    ]
+
+
+def _finished_members(rank: Rank) -> set[int]:
+    """Members of finished batches whose closing entry is not in the dump.
+
+    A dump of only active calls leaves out the closing entry of a finished batch, but keeps the members,
+    which stay `scheduled` for ever. They show in two ways: several with one number and no closing entry
+    before the next call, or a number that pg_status, which then counts sends and recvs, says is finished.
+    """
+    e = rank.entries
+    if any(e.done):
+        return set()
+    members: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row in rank.calls:
+        if e.p2p[row] and e.call[row] == row:
+            members[e.group[row], e.p2p_seq[row]].append(row)
+    found: set[int] = set()
+    for (group, number), rows in members.items():
+        status = rank.status.get(group)
+        counted = status is not None and e.seq[rows[0]] < status.completed and number <= status.completed
+        if counted or (len(rows) > 1 and rows[-1] + 1 < len(e)):
+            found.update(rows)
+    return found
 
 
 def _add_p2p(lanes: Lanes, rank: Rank, row: int) -> None:
@@ -154,7 +182,23 @@ def _offset(job: Job, key: ChannelKey, channel: Channel) -> int:
         return next((ids[p.p2p_seq] - n for n, p in enumerate(channel.sends) if p.p2p_seq in ids), 0)
     sent = sum(job.ranks[src].entries.done[part.row] for part in channel.sends)
     received = sum(job.ranks[dst].entries.done[part.row] for part in channel.recvs)
-    return received - sent  # the last finished ones belong together
+    # The last finished ones belong together, unless one of them is in a batch that something else keeps open.
+    guess = received - sent
+    return min(
+        range(guess - 2, guess + 3), key=lambda offset: (_unevenness(job, key, channel, offset), abs(offset - guess))
+    )
+
+
+def _unevenness(job: Job, key: ChannelKey, channel: Channel, offset: int, enough: int = 6) -> float:
+    """How much the time from a send to its recv varies, in ns: least where the right ones are paired."""
+    _, src, dst = key
+    sent = [job.ranks[src].entries.created[part.row] for part in channel.sends]
+    received = [job.ranks[dst].entries.created[part.row] for part in channel.recvs]
+    gaps = [received[n + offset] - at for n, at in enumerate(sent) if 0 <= n + offset < len(received)]
+    if len(gaps) < enough:
+        return inf
+    middle = median(gaps)
+    return median(abs(gap - middle) for gap in gaps)
 
 
 def started(job: Job, rank: int, row: int) -> bool:

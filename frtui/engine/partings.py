@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from frtui.engine.case import Case
 from frtui.engine.tokens import Sequence
-from frtui.engine.witnesses import MEMBERS, SIBLINGS, Deviation, compare
+from frtui.engine.witnesses import MEMBERS, NOBODY, SIBLINGS, Deviation, compare
 
 Kind = tuple[str, int]
 
@@ -39,7 +39,7 @@ def _over_all_groups(case: Case, found: Deviation) -> Deviation | None:
     rank = found.ranks[0]
     groups = {g for g, lanes in case.lanes.collectives.items() if rank in lanes}
     wider = across(case, found.ranks, groups) if len(groups) > 1 else None
-    return wider if wider and wider.ranks == found.ranks and wider.witness == found.witness else None
+    return wider if wider and wider.ranks == found.ranks and wider.witness != NOBODY else None
 
 
 def _sibling_lanes(case: Case, group: int, start: int) -> list[Sequence]:
@@ -113,6 +113,49 @@ def _in_a_ring(case: Case, group: int, rank: int) -> Deviation | None:
     # Stages of a pipeline differ by nature: only where all the others agree is it a ring.
     alone = found is not None and found.ranks == (rank,) and found.witness == MEMBERS
     return found if found and alone and found.voters >= len(members) - 1 >= 2 else None
+
+
+def in_stage(case: Case, rank: int) -> Deviation | None:
+    """Where all that a rank did, in all its groups, parts from what the other ranks of its stage did.
+
+    A stage are the ranks in the same place of those groups that send and receive.
+    """
+    if rank not in case.job.ranks:
+        return None
+    e = case.job.ranks[rank].entries
+    passing = sorted({e.group[row] for row in case.job.ranks[rank].calls if e.p2p[row]})
+    if not passing:
+        return None
+    place = case.job.groups[passing[0]].ranks.index(rank)
+    mates = [case.job.groups[g].ranks[place] for g in [passing[0], *case.siblings(passing[0])]]
+    sequences = _whole_programs(case, [r for r in mates if r in case.job.ranks])
+    others = [s for s in sequences if s.rank != rank]
+    found = compare(case.tokens, sequences, lambda: others, ahead_ok=False)
+    decided = found is not None and found.ranks == (rank,) and found.witness in (MEMBERS, SIBLINGS)
+    return found if decided else None
+
+
+def _whole_programs(case: Case, ranks: list[int]) -> list[Sequence]:
+    """All calls of each rank, from where all of them still hold each kind of call."""
+    numbers: dict[int, list[tuple[int, tuple[Kind, int], int]]] = {r: _numbered(case, r) for r in ranks}
+    starts: dict[tuple[Kind, int], int] = {}
+    for rows in numbers.values():
+        firsts: dict[tuple[Kind, int], int] = {}
+        for _, lane, number in rows:
+            firsts.setdefault(lane, number)
+        for lane, number in firsts.items():
+            starts[lane] = max(number, starts.get(lane, 0))
+    kept = {r: [row for row, lane, number in rows if number >= starts[lane]] for r, rows in numbers.items()}
+    return [case.tokens.sequence(r, rows, groups=True) for r, rows in kept.items() if rows]
+
+
+def _numbered(case: Case, rank: int) -> list[tuple[int, tuple[Kind, int], int]]:
+    """(row, lane, sequence number) of each call of a rank, a lane being a kind of group and whether it is p2p."""
+    e = case.job.ranks[rank].entries
+    return [
+        (row, (case.kind(e.group[row]), e.p2p[row]), e.p2p_seq[row] if e.p2p[row] else e.seq[row])
+        for row in case.job.ranks[rank].calls
+    ]
 
 
 def _programs(case: Case, roles: list[tuple[int, int]], ring: bool) -> list[Sequence]:

@@ -7,13 +7,12 @@ dump, or a call that everybody joined. A cycle that nothing leaves is a deadlock
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Union
 
 from frtui.engine.agree import canonical
-from frtui.engine.lanes import Lane, Lanes, started
+from frtui.engine.lanes import Lane, Lanes, Part, started
 from frtui.model import Rank
 
 
@@ -98,16 +97,26 @@ class Waits:
                 found[peer] = standing
         return found
 
-    def _peer_standing(self, peer: int, part: object) -> Standing:
+    def _peer_standing(self, peer: int, part: Part | None) -> Standing:
         dump = self.lanes.job.ranks.get(peer)
         if dump is None:
             return Standing.NO_DUMP
-        row = getattr(part, "row", None)
-        if row is None:
+        if part is None:
             return Standing.UNKNOWN if dump.truncated else Standing.ABSENT
+        row = part.row
         if dump.entries.done[row] or row not in self.lanes.open[peer]:
             return Standing.DONE
         return Standing.JOINED if self.joined(peer, row) else Standing.QUEUED
+
+    def partner_calls(self, call: StuckCall) -> list[StuckCall]:
+        """The other ranks' calls that hold the other half of each part, of those that joined."""
+        found = []
+        for key, sending, n in self.lanes.parts(call.rank, call.row):
+            peer = key[2] if sending else key[1]
+            part = self.lanes.peer(key, sending, n)
+            if part is not None and peer != call.rank and self._peer_standing(peer, part) is Standing.JOINED:
+                found.append(self.call(peer, part.row))
+        return found
 
     def call(self, rank: int, row: int) -> StuckCall:
         e = self.lanes.job.ranks[rank].entries
@@ -134,9 +143,24 @@ def build(lanes: Lanes) -> Waits:
     for call in {c for targets in list(waits.edges.values()) for c in targets if isinstance(c, StuckCall)}:
         blocking = (Standing.ABSENT, Standing.QUEUED, Standing.NO_DUMP, Standing.UNKNOWN)
         waits.edges[call] = [r for r, standing in waits.peers(call).items() if standing in blocking]
+    _hold_batches(waits)
     for rank in lanes.job.world:
         waits.edges.setdefault(rank, [])
     return waits
+
+
+def _hold_batches(waits: Waits) -> None:
+    """A send waits for its recv also where that is made, in a batch that something else keeps from finishing."""
+    calls = [node for node in waits.edges if isinstance(node, StuckCall) and node.p2p]
+    held = {call: waits.partner_calls(call) for call in calls}
+    changed = True
+    while changed:
+        changed = False
+        for call, partners in held.items():
+            for partner in partners:
+                if waits.edges.get(partner) and partner.rank not in waits.edges[call]:
+                    waits.edges[call].append(partner.rank)
+                    changed = True
 
 
 def _finished_by_others(lanes: Lanes, rank: int) -> list[int]:
@@ -183,94 +207,3 @@ def _heads(lanes: Lanes, rank: int, stale: list[int]) -> list[int]:
     if all(lanes.job.signatures[e.signature[row]].backend == "gloo" for row in rows):
         return list(firsts.values())
     return rows[:1]
-
-
-@dataclass(frozen=True)
-class Root:
-    """One strongly connected part of the graph that nothing leaves: an independent cause."""
-
-    ranks: tuple[int, ...]
-    calls: tuple[StuckCall, ...]
-    waiting: tuple[int, ...]
-    """Ranks that reach it, without its own."""
-    via: tuple[tuple[int, int], ...]
-    """(waiting rank, the rank it waits for on its shortest way to the root)."""
-
-    @property
-    def idle(self) -> bool:
-        return not self.calls
-
-
-def roots(waits: Waits) -> list[Root]:
-    """The roots that somebody is stuck in or waits for."""
-    components = _components(waits.edges)
-    member = {node: n for n, component in enumerate(components) for node in component}
-    leaving = {member[a] for a, targets in waits.edges.items() for b in targets if member[a] != member[b]}
-    backwards: dict[Node, list[Node]] = {}
-    for a, targets in waits.edges.items():
-        for b in targets:
-            backwards.setdefault(b, []).append(a)
-    found = []
-    for n, component in enumerate(components):
-        if n not in leaving and any(node in backwards for node in component):
-            found.append(_root(component, backwards))
-    return found
-
-
-def _root(component: list[Node], backwards: dict[Node, list[Node]]) -> Root:
-    ranks = {node for node in component if isinstance(node, int)}
-    calls = sorted(node for node in component if isinstance(node, StuckCall))
-    if not ranks:  # a call in flight: the ranks that are in it are not its consequences
-        ranks = {node for call in calls for node in backwards[call] if isinstance(node, int)}
-    seen: set[Node] = set(component) | ranks
-    queue: deque[tuple[Node, int | None]] = deque((node, node if isinstance(node, int) else None) for node in seen)
-    waiting, via = [], []
-    while queue:
-        node, towards = queue.popleft()
-        for before in backwards.get(node, ()):
-            if before in seen:
-                continue
-            seen.add(before)
-            if isinstance(before, int):
-                waiting.append(before)
-                if towards is not None:
-                    via.append((before, towards))
-            queue.append((before, before if isinstance(before, int) else towards))
-    return Root(tuple(sorted(ranks)), tuple(calls), tuple(sorted(waiting)), tuple(sorted(via)))
-
-
-def _components(edges: dict[Node, list[Node]]) -> list[list[Node]]:
-    """Strongly connected components (Tarjan), without recursion: chains are as long as the job is wide."""
-    index: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    stack: list[Node] = []
-    on_stack: set[Node] = set()
-    found: list[list[Node]] = []
-    for start in edges:
-        if start in index:
-            continue
-        work = [(start, iter(edges[start]))]
-        index[start] = low[start] = len(index)
-        stack.append(start)
-        on_stack.add(start)
-        while work:
-            node, targets = work[-1]
-            step = next(targets, None)
-            if step is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    component: list[Node] = []
-                    while not component or component[-1] != node:
-                        component.append(stack.pop())
-                        on_stack.discard(component[-1])
-                    found.append(component)
-            elif step not in index:
-                index[step] = low[step] = len(index)
-                stack.append(step)
-                on_stack.add(step)
-                work.append((step, iter(edges.get(step, ()))))
-            elif step in on_stack:
-                low[node] = min(low[node], index[step])
-    return found

@@ -105,12 +105,12 @@ def _camps(sequences: list[Sequence], ahead_ok: bool) -> list[_Camp]:
 
 
 def _part(subject: Sequence, reference: Sequence, ahead_ok: bool) -> Edit | None:
-    edit = parting(_script(subject, reference), subject.done)
+    edit = parting(_script(subject, reference), subject.done, reference.done)
     return None if edit and ahead_ok and edit.j >= len(reference.tokens) else edit
 
 
 def _script(subject: Sequence, reference: Sequence) -> list[Edit]:
-    return script(subject.tokens, reference.tokens + tuple(foresee(reference.tokens)))
+    return script(subject.tokens, reference.tokens, foresee(reference.tokens))
 
 
 def _vote(
@@ -188,12 +188,18 @@ def _kind(tokens: Tokens, wrong: Sequence, right: Sequence, edit: Edit, edits: l
 
 
 def _made_up_for(wrong: Sequence, right: Sequence, edit: Edit, edits: list[Edit]) -> bool:
-    """The call left out (or added) here is added (or left out) again further on: the order differs."""
+    """The call left out (or added) here is added (or left out) again further on: the order differs.
+
+    Without call sites many calls look alike, and that it is the same one is more than can be said.
+    """
 
     def token(e: Edit) -> Token | None:
         tokens, n = (wrong.tokens, e.i) if e.op == "extra" else (right.tokens, e.j)
         return tokens[n] if n < len(tokens) else None
 
     opposite = {"extra": "skip", "skip": "extra"}.get(edit.op)
+    known = token(edit)
+    if known is None or known.site == -1:
+        return False
     later = edits[edits.index(edit) + 1 :]
-    return any(e.op == opposite and token(e) == token(edit) is not None for e in later)
+    return any(e.op == opposite and token(e) == known for e in later)

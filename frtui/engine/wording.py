@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from frtui.engine.agree import describe
 from frtui.engine.case import Case
 from frtui.engine.finding import Finding
-from frtui.engine.waits import Root, StuckCall
+from frtui.engine.roots import Root
+from frtui.engine.waits import StuckCall
 from frtui.model import Call, Frame, Signature
 from frtui.text import ranges
 
