@@ -120,7 +120,7 @@ def _maybe_dead(case: Case) -> Finding:
     return Finding(
         "inconclusive",
         POSSIBLE,
-        f"Every recorded call looks finished, but {who(missing)} left no dump, and gloo shows failed calls as finished.",
+        f"Every recorded call looks finished, but {who(missing)} left no dump, and gloo shows failed calls so, too.",
         evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in list(case.job.ranks)[:8]),
         next_steps=(kernel_log(case, missing[0]), f"read the end of the log of {who(missing)}"),
     )

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from math import inf
-from statistics import median
 from typing import NamedTuple
 
-from frtui.model import NONE, STARTED, Job, Rank, Signature
+from frtui.model import NONE, Job, Rank, Signature
 
 
 class Lane:
@@ -77,6 +75,8 @@ class Lanes:
     collectives: dict[int, dict[int, Lane]] = field(default_factory=dict)
     """group -> rank -> its lane."""
     channels: dict[ChannelKey, Channel] = field(default_factory=dict)
+    passing: set[int] = field(default_factory=set)
+    """Groups in which somebody sends or receives."""
     open: dict[int, list[int]] = field(default_factory=dict)
     """rank -> rows of its unfinished calls, oldest first."""
 
@@ -110,8 +110,9 @@ def build(job: Job) -> Lanes:
     lanes = Lanes(job)
     for rank in job.ranks.values():
         _add_rank(lanes, rank)
+    lanes.passing = {group for group, _, _ in lanes.channels}
     for key, channel in lanes.channels.items():
-        channel.offset = _offset(job, key, channel)
+        channel.offset = _offset(lanes, key, channel)
     return lanes
 
 
@@ -172,35 +173,36 @@ def _add_p2p(lanes: Lanes, rank: Rank, row: int) -> None:
         side.append(Part(row, part, e.p2p_seq[row]))
 
 
-def _offset(job: Job, key: ChannelKey, channel: Channel) -> int:
+def _offset(lanes: Lanes, key: ChannelKey, channel: Channel) -> int:
     """How far apart the two rings start; 0 when both hold the channel from its beginning."""
     group, src, dst = key
+    job = lanes.job
     if not (channel.sends and channel.recvs) or not (job.ranks[src].wrapped or job.ranks[dst].wrapped):
         return 0
     if len(job.groups[group].ranks) == 2:  # both sides count the same calls, so the ids can be compared
         ids = {part.p2p_seq: n for n, part in enumerate(channel.recvs)}
         return next((ids[p.p2p_seq] - n for n, p in enumerate(channel.sends) if p.p2p_seq in ids), 0)
-    sent = sum(job.ranks[src].entries.done[part.row] for part in channel.sends)
-    received = sum(job.ranks[dst].entries.done[part.row] for part in channel.recvs)
-    # The last finished ones belong together, unless one of them is in a batch that something else keeps open.
-    guess = received - sent
-    return min(
-        range(guess - 2, guess + 3), key=lambda offset: (_unevenness(job, key, channel, offset), abs(offset - guess))
-    )
+    fence = _fence(lanes, src, dst)
+    if fence:
+        sent, received = (sum(p.row < row for p in side) for row, side in zip(fence, (channel.sends, channel.recvs)))
+    else:  # the last finished ones belong together, unless one of them is in a batch that something else keeps open
+        sent = sum(job.ranks[src].entries.done[part.row] for part in channel.sends)
+        received = sum(job.ranks[dst].entries.done[part.row] for part in channel.recvs)
+    return received - sent
 
 
-def _unevenness(job: Job, key: ChannelKey, channel: Channel, offset: int, enough: int = 6) -> float:
-    """How much the time from a send to its recv varies, in ns: least where the right ones are paired."""
-    _, src, dst = key
-    sent = [job.ranks[src].entries.created[part.row] for part in channel.sends]
-    received = [job.ranks[dst].entries.created[part.row] for part in channel.recvs]
-    gaps = [received[n + offset] - at for n, at in enumerate(sent) if 0 <= n + offset < len(received)]
-    if len(gaps) < enough:
-        return inf
-    middle = median(gaps)
-    return median(abs(gap - middle) for gap in gaps)
+def _fence(lanes: Lanes, src: int, dst: int) -> tuple[int, int] | None:
+    """Rows of the last collective that both ranks finished: what one sent before it, the other received before it.
 
-
-def started(job: Job, rank: int, row: int) -> bool:
-    """The device has begun with it; known only where timing was on."""
-    return job.ranks[rank].entries.state[row] == STARTED
+    A training step empties the pipeline before it reduces gradients or norms.
+    """
+    fences = []
+    for by_rank in lanes.collectives.values():
+        if src in by_rank and dst in by_rank:
+            theirs = by_rank[dst]
+            done = (lanes.job.ranks[src].entries.done, lanes.job.ranks[dst].entries.done)
+            pairs = (
+                (row, theirs.row(seq)) for row, seq in zip(reversed(by_rank[src].rows), reversed(by_rank[src].seqs))
+            )
+            fences += [next(((a, b) for a, b in pairs if b is not None and done[0][a] and done[1][b]), None)]
+    return max((fence for fence in fences if fence), default=None)

@@ -57,10 +57,21 @@ def late_ranks(waits: Waits, call: StuckCall) -> dict[int, float]:
     if len(lags) < 2:
         return {}
     usual = median(lags.values())
-    late = {rank: lag - usual for rank, lag in lags.items() if lag - usual > LATE_S}
+    late = {rank: lag - usual for rank, lag in lags.items() if lag - usual > LATE_S and _young(waits, call, rank, lags)}
     if len(lags) == 2:  # with two, the median lies between them
         late = {rank: 2 * lag for rank, lag in late.items()}
     return late if len(late) * 2 <= len(lags) else {}
+
+
+def _young(waits: Waits, call: StuckCall, rank: int, others: dict[int, float]) -> bool:
+    """Whether the call is younger at its rank's dump than at the others': true whatever the clocks say."""
+    ages = {r: age for r in others if (age := _age(waits, call, r)) is not None}
+    return rank not in ages or len(ages) < 2 or median(ages.values()) - ages[rank] > LATE_S / 2
+
+
+def _age(waits: Waits, call: StuckCall, rank: int) -> float | None:
+    row = waits.row(rank, call)
+    return None if row is None else age_s(waits.lanes, rank, row)
 
 
 def _lags(waits: Waits, call: StuckCall) -> dict[int, float]:

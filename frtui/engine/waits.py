@@ -12,8 +12,8 @@ from enum import Enum
 from typing import NamedTuple, Union
 
 from frtui.engine.agree import canonical
-from frtui.engine.lanes import Lane, Lanes, Part, started
-from frtui.model import Rank
+from frtui.engine.lanes import Lanes, Part
+from frtui.model import STARTED, Rank
 
 
 class Standing(Enum):
@@ -77,13 +77,14 @@ class Waits:
     def _unrecorded(self, dump: Rank, call: StuckCall) -> Standing:
         """The ring lacks the call: it fell out, was left out of the dump, or was never made."""
         lane = self.lanes.lane(call.group, dump.rank)
-        if _past(dump, lane, call.group, call.seq):
+        if _past(self.lanes, dump, call.group, call.seq):
             return Standing.DONE
         gap = lane is not None and call.seq < lane.last
         return Standing.UNKNOWN if gap or dump.truncated else Standing.ABSENT
 
     def joined(self, rank: int, row: int) -> bool:
-        return row in self.heads[rank] or started(self.lanes.job, rank, row)
+        """Whether the rank is in that call: it is stuck there, or its device has begun (known where timing was on)."""
+        return row in self.heads[rank] or self.lanes.job.ranks[rank].entries.state[row] == STARTED
 
     def peers(self, call: StuckCall) -> dict[int, Standing]:
         """rank -> standing, for every rank that takes part in a stuck call."""
@@ -180,20 +181,21 @@ def _finished_somewhere(lanes: Lanes, rank: int, group: int, seq: int) -> bool:
             continue
         lane = lanes.lane(group, other)
         row = lane.row(seq) if lane else None
-        if dump.entries.done[row] if row is not None else _past(dump, lane, group, seq):
+        if dump.entries.done[row] if row is not None else _past(lanes, dump, group, seq):
             return True
     return False
 
 
-def _past(dump: Rank, lane: Lane | None, group: int, seq: int) -> bool:
+def _past(lanes: Lanes, dump: Rank, group: int, seq: int) -> bool:
     """Whether a call that the ring lacks was finished: it fell out, or only open ones were dumped.
 
-    pg_status decides only where the ring holds no finished call (only-active or empty dumps): elsewhere
-    its numbers may count sends and recvs as well.
+    pg_status decides only where the ring holds no finished call (only-active or empty dumps) and the group
+    passes no sends and recvs, which its numbers count as well.
     """
+    lane = lanes.lane(group, dump.rank)
     if lane and seq < lane.first:
         return True
-    status = dump.status.get(group)
+    status = None if group in lanes.passing else dump.status.get(group)
     return bool(status and status.completed >= seq and not any(dump.entries.done))
 
 
