@@ -100,7 +100,9 @@ def _cell(
     if (i - 1, j - 1) in best:
         match = score(a[i - 1], b[j - 1])
         options.append((best[i - 1, j - 1][0] + (match if j <= recorded else min(match, 0)), "pair"))
-    if (i - 2, j - 2) in best and _crossed(a[i - 2], a[i - 1], b[j - 2], b[j - 1]):
+    # A call made twice is an extra one, whatever is foreseen to come again later.
+    repeated = j > recorded and i > 2 and a[i - 3] == a[i - 2]
+    if (i - 2, j - 2) in best and _crossed(a[i - 2], a[i - 1], b[j - 2], b[j - 1]) and not repeated:
         options.append((best[i - 2, j - 2][0] + SWAP, "swap"))
     return max(options, key=itemgetter(0))
 

@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from frtui.engine.drift import collective_numbers
 from frtui.model import NONE, Job, Rank, Signature
 
 
@@ -77,6 +78,8 @@ class Lanes:
     channels: dict[ChannelKey, Channel] = field(default_factory=dict)
     passing: set[int] = field(default_factory=set)
     """Groups in which somebody sends or receives."""
+    numbers: dict[int, dict[int, int]] = field(default_factory=dict)
+    """rank -> row -> the number by which a collective is matched across ranks: its seq, less any drift."""
     open: dict[int, list[int]] = field(default_factory=dict)
     """rank -> rows of its unfinished calls, oldest first."""
 
@@ -119,12 +122,13 @@ def build(job: Job) -> Lanes:
 def _add_rank(lanes: Lanes, rank: Rank) -> None:
     e = rank.entries
     mine: dict[int, Lane] = defaultdict(Lane)
+    numbers = lanes.numbers[rank.rank] = collective_numbers(lanes.job, rank)
     last_done: dict[int, int] = {}
     for row in rank.calls:
         if e.p2p[row]:
             _add_p2p(lanes, rank, row)
         else:
-            mine[e.group[row]].add(row, e.seq[row])
+            mine[e.group[row]].add(row, numbers[row])
         if e.done[row]:
             last_done[e.group[row]] = row
     for group, lane in mine.items():

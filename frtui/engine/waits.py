@@ -123,7 +123,7 @@ class Waits:
         e = self.lanes.job.ranks[rank].entries
         if e.p2p[row]:
             return StuckCall(e.group[row], e.p2p_seq[row], True, rank, row)
-        return StuckCall(e.group[row], e.seq[row])
+        return StuckCall(e.group[row], self.lanes.numbers[rank][row])
 
     def row(self, rank: int, call: StuckCall) -> int | None:
         """Row in which `rank` made the call; None where it did not, or where the ring lacks it."""
@@ -169,19 +169,20 @@ def _finished_by_others(lanes: Lanes, rank: int) -> list[int]:
     rows = []
     for row in lanes.open[rank]:
         op = canonical(lanes.job.signatures[e.signature[row]].op)
-        if not e.p2p[row] and op in SYNCHRONISING and _finished_somewhere(lanes, rank, e.group[row], e.seq[row]):
+        if not e.p2p[row] and op in SYNCHRONISING and _finished_somewhere(lanes, rank, row):
             rows.append(row)
     return rows
 
 
-def _finished_somewhere(lanes: Lanes, rank: int, group: int, seq: int) -> bool:
+def _finished_somewhere(lanes: Lanes, rank: int, row: int) -> bool:
+    group, seq = lanes.job.ranks[rank].entries.group[row], lanes.numbers[rank][row]
     for other in lanes.job.groups[group].ranks:
         dump = lanes.job.ranks.get(other)
         if dump is None or other == rank:
             continue
         lane = lanes.lane(group, other)
-        row = lane.row(seq) if lane else None
-        if dump.entries.done[row] if row is not None else _past(lanes, dump, group, seq):
+        theirs = lane.row(seq) if lane else None
+        if dump.entries.done[theirs] if theirs is not None else _past(lanes, dump, group, seq):
             return True
     return False
 

@@ -233,6 +233,13 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(v, str) for v in value)
 
 
+def _undo_aborted(e: Entries) -> None:
+    """A call that took as long as its timeout did not finish: the abort of its communicator completed it."""
+    if e.duration and max(e.duration) > 0:
+        late = [took >= limit > 0 for took, limit in zip(e.duration, e.timeout)]
+        e.done = array("b", [done and not aborted for done, aborted in zip(e.done, late)])
+
+
 def _set_states(e: Entries, rows: Sequence[Row], table: Sequence[Signature], faults: Faults) -> None:
     codes = {name: code for code, name in enumerate(STATE_NAMES)}
     for row in rows:
@@ -244,4 +251,5 @@ def _set_states(e: Entries, rows: Sequence[Row], table: Sequence[Signature], fau
     own = [table[index] for index in e.signature]
     # gloo's recorder never leaves `scheduled`: retiring is the only sign that an operation is over.
     e.done = array("b", [s == COMPLETED or (r and sig.backend == "gloo") for s, r, sig in zip(e.state, e.retired, own)])
+    _undo_aborted(e)
     e.p2p = array("b", [f or sig.op.lower() in ("send", "recv") for f, sig in zip(flags(rows, "is_p2p"), own)])

@@ -467,3 +467,28 @@ def test_two_faults_are_two_findings(judge: Judge) -> None:
         ranks[r] = dump(rows[:2] if r == 1 else rows, pg_config={trio: range(r // 3 * 3, r // 3 * 3 + 3)})
     found = judge(ranks)
     assert [(f.kind, f.ranks) for f in found] == [("size-mismatch", (4,)), ("not-joined", (1,))]
+
+
+def test_numbers_that_drift_with_each_batch(judge: Judge) -> None:  # pt#134833
+    """Rank 0 made two batches, ranks 1 and 2 one each: their collectives are numbered differently."""
+    peers = {0: ["send 0->1", "send 0->2"], 1: ["recv 1<-0"], 2: ["recv 2<-0"]}
+    ranks = {}
+    for r, ops in peers.items():
+        rows, seq = [entry(1)], 1
+        for n, op in enumerate(ops, 1):
+            seq += 1
+            rows += batch([op], seq=seq, p2p_seq=n)
+        rows.append(entry(seq + 1, site=("train.py", 80)))
+        if r != 2:
+            rows.append(entry(seq + 2, site=("train.py", 90), state=OPEN))
+        ranks[r] = dump(rows, version="2.1", pg_config=world(3))
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.waiting) == ("not-joined", (2,), (0, 1))
+    assert found.site
+    assert found.site.place == "train.py:90"
+
+
+def test_a_call_that_only_its_abort_completed(judge: Judge) -> None:
+    rows = {r: [*steps(3), *([entry(4, duration=600_010.0, timeout=600_000)] if r else [])] for r in range(3)}
+    [found] = judge({r: dump(e, pg_config=world(3)) for r, e in rows.items()})
+    assert (found.kind, found.ranks, found.seq) == ("not-joined", (0,), 4)
