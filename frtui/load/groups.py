@@ -38,7 +38,8 @@ class Groups:
         """(rank, name) -> index into `table`."""
         claims = [Claim(rank, name, desc, m) for rank, d in dumps.items() for (name, desc), m in d.config.items()]
         renamed = _by_members(dumps)
-        self._from_claims([claim._replace(name=renamed.get((claim.rank, claim.name), claim.name)) for claim in claims])
+        claims = [claim._replace(name=renamed.get((claim.rank, claim.name), claim.name)) for claim in claims]
+        self._from_claims(_as_global(claims, _replica_size(claims)))
         self._meant.update({(rank, old): self._meant[rank, new] for (rank, old), new in renamed.items()})
         self._from_entries(dumps)
 
@@ -92,6 +93,33 @@ class Groups:
         for rank in users:
             self._meant[rank, name] = len(self.table)
         self.table.append(Group(name, desc, tuple(sorted(members)), rebuilt=True))
+
+
+def _replica_size(claims: list[Claim]) -> int:
+    """Ranks of one replica, where replicas number their ranks from 0 (torchft); 0 where nothing says so.
+
+    Then ranks beyond the default group's members claim to be in it (pytorch #166182).
+    """
+    default = [claim for claim in claims if claim.desc == "default_pg" or (claim.name == "0" and not claim.desc)]
+    sizes = {len(claim.members) for claim in default if claim.members == tuple(range(len(claim.members)))}
+    outside = any(claim.rank not in claim.members for claim in default)
+    return sizes.pop() if outside and len(sizes) == 1 and len(default) > 2 and _all_alike(default) else 0
+
+
+def _all_alike(claims: list[Claim]) -> bool:
+    return len({claim.members for claim in claims}) == 1
+
+
+def _as_global(claims: list[Claim], size: int) -> list[Claim]:
+    """The claims with the members of every replica as global ranks."""
+    if not size:
+        return claims
+    moved = []
+    for claim in claims:
+        first = claim.rank // size * size
+        own = claim.rank not in claim.members and claim.rank - first in claim.members
+        moved.append(claim._replace(members=tuple(m + first for m in claim.members)) if own else claim)
+    return moved
 
 
 def _world(ranks: set[int]) -> set[int]:

@@ -168,3 +168,19 @@ def test_ranks_as_a_list(tmp_path: Path) -> None:
     raw = dump([entry(1)], pg_config={DEFAULT: [0, 1]})
     raw["pg_config"]["0"]["ranks"] = [0, 1]
     assert job_of(tmp_path, {0: raw}).groups[0].ranks == (0, 1)
+
+
+def test_replicas_that_number_their_ranks_from_0(tmp_path: Path) -> None:  # torchft, pytorch #166182
+    pair = {0: ("1", "tp"), 1: ("1", "tp"), 2: ("1", "tp"), 3: ("1", "tp")}
+    ranks = {
+        r: dump([entry(1), entry(1, group=pair[r])], pg_config={DEFAULT: [0, 1], pair[r]: [0, 1]}) for r in range(4)
+    }
+    job = job_of(tmp_path, ranks)
+    assert groups(job) == {(*name, members, False) for name in (DEFAULT, TP) for members in ((0, 1), (2, 3))}
+    assert [group_of(job, r) for r in range(4)] == [(0, 1), (0, 1), (2, 3), (2, 3)]
+
+
+def test_one_rank_outside_the_members_it_claims_is_no_replica(tmp_path: Path) -> None:
+    claims = {0: [0, 1, 2], 1: [0, 1, 2], 2: [0, 1]}
+    job = job_of(tmp_path, {r: dump([entry(1)], pg_config={DEFAULT: members}) for r, members in claims.items()})
+    assert [g.ranks for g in job.groups] == [(0, 1, 2)]
