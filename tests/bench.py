@@ -23,6 +23,7 @@ WORLDS = (64, 256)
 ENTRIES = 1000
 RUNS = 2
 TENSOR = 8
+STOP = ENTRIES - 10
 FRTUI = ["-m", "frtui", "report"]
 TORCH = ["-m", "torch.distributed.flight_recorder.fr_trace", "-p", "nccl_trace_rank_"]
 
@@ -47,15 +48,18 @@ def calls(tp: tuple[str, str], dp: tuple[str, str]) -> Iterator[dict[str, Any]]:
 
 
 def write_job(folder: Path, world: int) -> int:
-    """One rank stops 10 calls before the others, which wait for it. Returns the bytes written."""
+    """Rank 3 stops 10 calls before the others, which wait for it. Returns the bytes written.
+
+    Its own tensor group waits at once, the others in the next call over dp, where each meets a rank of that group.
+    """
     total = 0
     for rank in range(world):
         tp, dp = (str(1 + rank // TENSOR), "tp"), (str(1001 + rank % TENSOR), "dp")
         first = rank // TENSOR * TENSOR
         config = {tp: range(first, first + TENSOR), dp: range(rank % TENSOR, world, TENSOR)}
-        rows = list(calls(tp, dp))[: ENTRIES - 10 if rank == 3 else ENTRIES - 9]
-        if rank != 3:
-            rows[-1].update(state="scheduled", retired=False)
+        rows = list(calls(tp, dp))[: STOP if rank == 3 else ENTRIES]
+        for row in rows[STOP if rank < TENSOR else STOP + 2 :]:
+            row.update(state="scheduled", retired=False)
         data = pickle.dumps(dump(rows, pg_config={name: list(ranks) for name, ranks in config.items()}), 2)
         (folder / f"nccl_trace_rank_{rank}").write_bytes(data)
         total += len(data)

@@ -83,23 +83,22 @@ def _lags(waits: Waits, call: StuckCall) -> dict[int, float]:
             times[rank] = dump.entries.created[row] / 1e9
     if not times:
         return {}
-    clocks = {rank: _clock_s(waits.lanes, call, rank, times) for rank in times}
+    clocks = _clocks_s(waits.lanes, call, list(times))
     first = min(times[rank] - clocks[rank] for rank in times)
     return {rank: times[rank] - clocks[rank] - first for rank in times}
 
 
-def _clock_s(lanes: Lanes, call: StuckCall, rank: int, ranks: dict[int, float], samples: int = 16) -> float:
-    """Median of how much later than the first of `ranks` this rank made the calls before `call`."""
-    lane = lanes.lane(call.group, rank)
-    if lane is None:
-        return 0.0
-    earlier = [seq for seq in lane.seqs if seq < call.seq][-samples:]
-    offsets = []
+def _clocks_s(lanes: Lanes, call: StuckCall, ranks: list[int], samples: int = 16) -> dict[int, float]:
+    """rank -> median of how much later than the first of `ranks` it made the calls before `call`."""
+    lane = lanes.lane(call.group, ranks[0])
+    earlier = [seq for seq in (lane.seqs if lane else ()) if seq < call.seq][-samples:]
+    offsets: dict[int, list[float]] = {rank: [] for rank in ranks}
     for seq in earlier:
         created = {r: c for r in ranks if (c := _created(lanes, call.group, r, seq)) > 0}
-        if rank in created and len(created) > 1:
-            offsets.append((created[rank] - min(created.values())) / 1e9)
-    return median(offsets) if offsets else 0.0
+        first = min(created.values(), default=0)
+        for rank, at in created.items():
+            offsets[rank].append((at - first) / 1e9)
+    return {rank: median(found) if found else 0.0 for rank, found in offsets.items()}
 
 
 def _created(lanes: Lanes, group: int, rank: int, seq: int) -> int:

@@ -135,7 +135,8 @@ class Waits:
 
 def build(lanes: Lanes) -> Waits:
     """The graph of a job's stuck calls."""
-    stale = {rank: _finished_by_others(lanes, rank) for rank in lanes.job.ranks}
+    known: dict[tuple[int, int], bool] = {}
+    stale = {rank: _finished_by_others(lanes, rank, known) for rank in lanes.job.ranks}
     # A rank that no longer notices what its peers finish waits for nobody: whatever it shows is old.
     heads = {rank: [] if len(rows) >= STALE_CALLS else _heads(lanes, rank, rows) for rank, rows in stale.items()}
     waits = Waits(lanes, heads, stale, {})
@@ -164,27 +165,30 @@ def _hold_batches(waits: Waits) -> None:
                     changed = True
 
 
-def _finished_by_others(lanes: Lanes, rank: int) -> list[int]:
+def _finished_by_others(lanes: Lanes, rank: int, known: dict[tuple[int, int], bool]) -> list[int]:
+    """Rows that the rank shows as open although another member finished the call.
+
+    `known` keeps what was found out for each (group, number): all members ask the same.
+    """
     e = lanes.job.ranks[rank].entries
     rows = []
     for row in lanes.open[rank]:
-        op = canonical(lanes.job.signatures[e.signature[row]].op)
-        if not e.p2p[row] and op in SYNCHRONISING and _finished_somewhere(lanes, rank, row):
-            rows.append(row)
+        if e.p2p[row] or canonical(lanes.job.signatures[e.signature[row]].op) not in SYNCHRONISING:
+            continue
+        call = e.group[row], lanes.numbers[rank][row]
+        if call not in known:
+            known[call] = any(_finished(lanes, other, *call) for other in lanes.job.groups[call[0]].ranks)
+        rows += [row] if known[call] else []
     return rows
 
 
-def _finished_somewhere(lanes: Lanes, rank: int, row: int) -> bool:
-    group, seq = lanes.job.ranks[rank].entries.group[row], lanes.numbers[rank][row]
-    for other in lanes.job.groups[group].ranks:
-        dump = lanes.job.ranks.get(other)
-        if dump is None or other == rank:
-            continue
-        lane = lanes.lane(group, other)
-        theirs = lane.row(seq) if lane else None
-        if dump.entries.done[theirs] if theirs is not None else _past(lanes, dump, group, seq):
-            return True
-    return False
+def _finished(lanes: Lanes, rank: int, group: int, seq: int) -> bool:
+    dump = lanes.job.ranks.get(rank)
+    if dump is None:
+        return False
+    lane = lanes.lane(group, rank)
+    row = lane.row(seq) if lane else None
+    return bool(dump.entries.done[row]) if row is not None else _past(lanes, dump, group, seq)
 
 
 def _past(lanes: Lanes, dump: Rank, group: int, seq: int) -> bool:
