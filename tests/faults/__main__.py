@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from tests.faults import torch_says
 from tests.faults.cases import KINDS, Case, make
 from tests.faults.judge import Marks, judge
 
+README = Path(__file__).parents[2] / "README.md"
+BLOCK = re.compile(r"(?s)(<!-- score -->\n)(.*?)(<!-- end -->)")
 COLUMNS = ("right", "kind", "ranks", "group", "quiet", "seq", "site")
 
 
@@ -50,17 +53,35 @@ def scored(args: argparse.Namespace) -> Iterator[tuple[str, Marks, bool | None]]
             yield kind, marks, torch
 
 
-def table(rows: Iterator[tuple[str, Marks, bool | None]], with_torch: bool) -> None:
-    counts: dict[str, list[int]] = defaultdict(lambda: [0] * (len(COLUMNS) + 2))
+Counts = dict[str, list[int]]
+"""By kind, and `all`: cases, one number per column of COLUMNS, and those that torchfrtrace has right."""
+
+
+def counted(rows: Iterator[tuple[str, Marks, bool | None]]) -> Counts:
+    counts: Counts = defaultdict(lambda: [0] * (len(COLUMNS) + 2))
     for kind, marks, torch in rows:
         for name in (kind, "all"):
             values = [1, *(getattr(marks, column) for column in COLUMNS), bool(torch)]
             counts[name] = [a + b for a, b in zip(counts[name], values)]
+    return {**{kind: n for kind, n in counts.items() if kind != "all"}, "all": counts["all"]}
+
+
+def show(counts: Counts, with_torch: bool) -> None:
     names = ["n", *COLUMNS, *(["torchfrtrace"] if with_torch else [])]
-    print(f"{'kind':14}" + "".join(f"{name:>7}" for name in names))
-    for kind in [*(k for k in counts if k != "all"), "all"]:
-        print(f"{kind:14}" + "".join(f"{n:{max(7, len(name))}}" for name, n in zip(names, counts[kind])))
+    widths = [max(7, len(name) + 1) for name in names]
+    print(f"{'kind':14}" + "".join(f"{name:>{width}}" for name, width in zip(names, widths)))
+    for kind, numbers in counts.items():
+        print(f"{kind:14}" + "".join(f"{n:{width}}" for n, width in zip(numbers, widths)))
     print(f"right {100 * counts['all'][1] / counts['all'][0]:.1f} %")
+
+
+def into_readme(counts: Counts) -> None:
+    """The table of the README: cases, and how many each tool has right."""
+    lines = ["| fault | cases | frtui | torchfrtrace |", "|---|---|---|---|"]
+    lines += [f"| {kind.replace('_', ' ')} | {n[0]} | {n[1]} | {n[-1]} |" for kind, n in counts.items()]
+    text = README.read_text(encoding="utf-8")
+    table = "\n".join(lines)
+    README.write_text(BLOCK.sub(lambda found: f"{found[1]}{table}\n{found[3]}", text), encoding="utf-8")
 
 
 def main() -> None:
@@ -70,11 +91,16 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="the first seed")
     parser.add_argument("--keep", metavar="DIR", help="write the cases there")
     parser.add_argument("--torch", action="store_true", help="the same for torch's own analyzer")
+    parser.add_argument("--readme", action="store_true", help="put the table into the README; implies --torch")
     parser.add_argument("-v", action="store_true", help="print the wrong ones")
     args = parser.parse_args()
+    args.torch = args.torch or args.readme
     if args.torch and not torch_says.available():
         parser.error("torch is not installed")
-    table(scored(args), args.torch)
+    counts = counted(scored(args))
+    show(counts, args.torch)
+    if args.readme:
+        into_readme(counts)
 
 
 if __name__ == "__main__":
