@@ -164,6 +164,7 @@ def _version() -> str:
 def run(options: argparse.Namespace) -> int:
     """Do what was asked; what goes wrong inside frtui is told in one line, unless --debug."""
     from frtui import commands
+    from frtui.text import clean
 
     try:
         return commands.run(options)
@@ -173,6 +174,7 @@ def run(options: argparse.Namespace) -> int:
         if options.debug:
             raise
         print(
-            f"frtui: {type(error).__name__}: {error}\nThis is a fault in frtui; --debug shows where.", file=sys.stderr
+            f"frtui: {type(error).__name__}: {clean(str(error))}\nThis is a fault in frtui; --debug shows where.",
+            file=sys.stderr,
         )
         return FAULT

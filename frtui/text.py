@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 # C0 and C1 controls, and what reorders or hides text around it: bidirectional marks, embeddings and
-# isolates, zero-width characters, line and paragraph separators, surrogates, tags.
+# isolates, characters of no width or without ink, line and paragraph separators, surrogates, tags.
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 
 

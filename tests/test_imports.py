@@ -33,5 +33,13 @@ def test_headless_commands_import_neither_torch_nor_the_screen(command: list[str
     assert not loaded & {"torch", "textual", "rich", "numpy", "recorder"}
 
 
+def test_the_screen_is_there_before_what_reads_and_judges() -> None:
+    code = "import frtui.tui.app, sys; print(*(name for name in sys.modules if name.startswith('frtui')))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {".".join(name.split(".")[:2]) for name in done.stdout.split()}
+    assert "frtui.tui" in loaded
+    assert not loaded & {"frtui.load", "frtui.engine", "frtui.report", "frtui.entries"}
+
+
 def test_help_imports_almost_nothing() -> None:
     assert not modules("--help") & {"torch", "textual", "rich", "tabulate", "json", "pickle", "typing", "pathlib"}

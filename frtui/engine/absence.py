@@ -132,7 +132,7 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
         place,
         ranks=root.ranks,
         summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{at(case.site(place))}, in which "
-        f"{many(waiters)} {verb(waiters, 'waits', 'wait')}; {last_call(case, root.ranks[0])}.",
+        f"{many(waiters)} {verb(waiters, 'waits', 'wait')}; {last_call(case, root.ranks[0], call.group)}.",
         evidence=([fact(case, place)] if place else []) + idle,
         next_steps=(*(look_at(case, r) for r in root.ranks[:2]), kernel_log(case, root.ranks[0])),
         call=call,

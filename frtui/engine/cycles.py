@@ -100,6 +100,7 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
     blamed = tuple(sorted({r for ranks in lacking.values() for r in ranks}))
     other = "recv" if name(case, place).startswith("send") else "send"
     owed = case.next_p2p(call.group, lacking[call][0])[:1]
+    made = f"; the rank in its place of another group made it{at(case.site(owed[0]))}" if owed else ""
     return compose(
         case,
         "p2p-unmatched",
@@ -108,9 +109,9 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
         place,
         ranks=blamed,
         summary=f"{who(lacking[call]).capitalize()} never made the {other} that rank {call.rank} waits for in "
-        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere.",
+        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere{made}.",
         evidence=[*(f"in its place, {fact(case, p)}" for p in owed), *(fact(case, p) for p in _heads(case, root))],
-        next_steps=[f"compare the schedule of sends and recvs of {who(root.ranks)} at these lines"],
+        next_steps=[f"compare the order of sends and recvs of {who(root.ranks)} at the lines above"],
         site=case.site(owed[0]) if owed else None,
     )
 

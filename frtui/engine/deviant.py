@@ -135,9 +135,10 @@ def _verdict_of(d: Deviation) -> str:
         agree = f"{d.voters} members agree" if several else "1 member says otherwise"
         return f"{agree}, {who(d.ranks)} {verb(d.ranks, 'differs', 'differ')}"
     if d.witness == SIBLINGS:
-        return f"{d.voters} group{'s' if several else ''} of the same description and size made the other sequence"
+        groups = f"{d.voters} groups" if several else "1 group"
+        return f"{groups} of the same description and size did as the others, not as {who(d.ranks)}"
     if d.witness == HISTORY:
-        return "the last time these ranks made the same calls, the other sequence followed"
+        return f"after the same calls earlier in the ring, {who(d.ranks)} went on as the others do now"
     return "a tie: no majority among the members, no sibling group and no earlier repetition decides"
 
 

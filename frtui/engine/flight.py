@@ -13,7 +13,7 @@ from frtui.engine.in_step import agreed, stuck
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import NOBODY
-from frtui.engine.wording import at, compose, fact, name, short, who
+from frtui.engine.wording import at, compose, fact, name, short, verb, who
 from frtui.text import ranges
 
 NAMED = 8
@@ -42,7 +42,8 @@ def _split(case: Case, call: StuckCall, root: Root) -> Finding | None:
         return None
     total, ranks, detail = mismatch
     blamed = (ranks[0], case.waits.row(ranks[0], call) or 0) if ranks else place
-    subject = f"{who(ranks).capitalize()} broke the balance of" if ranks else "The members do not agree on"
+    what = f"{name(case, blamed)}{at(case.site(blamed))}"
+    blame = f", and {who(ranks)} {verb(ranks, 'is', 'are')} out of line with earlier calls" if ranks else ""
     return compose(
         case,
         "split-mismatch",
@@ -50,7 +51,7 @@ def _split(case: Case, call: StuckCall, root: Root) -> Finding | None:
         root,
         blamed,
         ranks=ranks,
-        summary=f"{subject} {name(case, blamed)}{at(case.site(blamed))}{_surplus(total)}.",
+        summary=f"The sizes of {what} do not add up{_surplus(total)}{blame}.",
         evidence=[detail, *(fact(case, p) for p in _made(case, call))],
         next_steps=[f"print the split sizes before {short(case.site(blamed)) or 'the call'} on every member"],
     )
@@ -93,7 +94,9 @@ def membership(case: Case, group: int, root: Root) -> Finding | None:
             *(f"pg_config of rank {r}: ranks {ranges(sorted(claims[r]))}" for r in wrong[:NAMED]),
             f"pg_config of {len(claims) - len(wrong)} others: ranks {theirs}",
         ],
-        next_steps=[f"compare what {who(wrong)} pass to new_group or init_device_mesh with what the others pass"],
+        next_steps=[
+            f"compare what {who(wrong)} {verb(wrong, 'passes', 'pass')} to new_group or init_device_mesh with what the others pass"
+        ],
         call=root.calls[0],
     )
 

@@ -127,7 +127,7 @@ def _add_rank(lanes: Lanes, rank: Rank) -> None:
     for row in rank.calls:
         if e.p2p[row]:
             _add_p2p(lanes, rank, row)
-        else:
+        elif e.seq[row] != NONE:
             mine[e.group[row]].add(row, numbers[row])
         if e.done[row]:
             last_done[e.group[row]] = row
@@ -136,8 +136,10 @@ def _add_rank(lanes: Lanes, rank: Rank) -> None:
     # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
     # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
     finished = _finished_members(rank)
+    # A collective without a number cannot be matched with anybody's.
+    matched = (r for r in rank.calls if e.p2p[r] or e.seq[r] != NONE)
     lanes.open[rank.rank] = [
-        r for r in rank.calls if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished
+        r for r in matched if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished
     ]
 
 

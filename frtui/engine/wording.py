@@ -75,12 +75,13 @@ def fact(case: Case, place: tuple[int, int]) -> str:
     )
 
 
-def last_call(case: Case, rank: int) -> str:
-    """What a rank did last, as a sentence part."""
+def last_call(case: Case, rank: int, group: int | None = None) -> str:
+    """What a rank did last, as a sentence part; where only pg_status tells, of `group` alone if it is given."""
     place = case.last_call(rank)
     if place is None:
         status = case.job.ranks[rank].status if rank in case.job.ranks else {}
-        seen = [f"{case.job.groups[g].label} #{s.completed}" for g, s in sorted(status.items()) if s.completed >= 0]
+        of = [g for g in sorted(status) if g == group or group is None]
+        seen = [f"{case.job.groups[g].label} #{status[g].completed}" for g in of if status[g].completed >= 0]
         return "its dump holds no finished call" + (f" (pg_status: finished {', '.join(seen[:4])})" if seen else "")
     return f"its last finished call was {name(case, place)}{at(case.site(place))}"
 

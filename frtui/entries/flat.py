@@ -72,10 +72,17 @@ def as_csv(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     for number, row in enumerate(rows):
         if number == 0:
             writer.writerow(row)
-        writer.writerow(json.dumps(v) if isinstance(v, (list, tuple)) else v for v in row.values())
+        writer.writerow(map(_field, row.values()))
         yield out.getvalue().encode()
         out.seek(0)
         out.truncate()
+
+
+def _field(value: object) -> object:
+    """A text that begins like a formula gets the quote with which spreadsheets mark plain text."""
+    if isinstance(value, str):
+        return "'" + value if value.startswith(("=", "+", "-", "@")) else value
+    return json.dumps(value) if isinstance(value, (list, tuple)) else value
 
 
 def finished(job: Job, call: Call) -> bool:

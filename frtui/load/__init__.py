@@ -13,6 +13,7 @@ from frtui.load.found import Found
 from frtui.load.normalise import Dump
 from frtui.load.read import Result, read_all
 from frtui.model import Job, Problem
+from frtui.text import clean
 
 __all__ = ["Cancelled", "LoadError", "Progress", "load"]
 
@@ -66,7 +67,7 @@ def load(
             gc.enable()
     job.problems = tuple(problems)
     if not job.ranks:
-        raise LoadError(_nothing_in(source, listing, problems), job.problems)
+        raise LoadError(_nothing_in(clean(str(source)), listing, problems), job.problems)
     return job
 
 
@@ -75,9 +76,9 @@ def _discover(source: Path, prefix: str | None, attempt: str | None, cancelled: 
         return discover(source, prefix, attempt, cancelled)
     except KeyError as error:
         known = ", ".join(error.args[0])
-        raise LoadError(f"{source} holds no attempt {attempt!r}; there are: {known or 'none'}") from None
+        raise LoadError(f"{clean(str(source))} holds no attempt {attempt!r}; there are: {known or 'none'}") from None
     except OSError as error:
-        raise LoadError(f"cannot read {source}: {error.strerror or error}") from None
+        raise LoadError(clean(f"cannot read {source}: {error.strerror or error}")) from None
 
 
 def _read_all(
@@ -111,7 +112,7 @@ def _progress(n: int, files: int, done: int, total: int, result: Result) -> Prog
     return Progress(n, files, done, total, result.rank, len(result.dump.entries))
 
 
-def _nothing_in(source: str | Path, listing: Listing, problems: list[Problem]) -> str:
+def _nothing_in(source: str, listing: Listing, problems: list[Problem]) -> str:
     if listing.files:
         first = next((p for p in problems if p.problem not in ("skipped", "duplicate")), problems[0])
         lead = f"none of {len(listing.files)} files in {source} could be read as a dump; {first.file}: {first.detail}"

@@ -43,7 +43,7 @@ def is_closing(signature: Signature) -> bool:
 def _close(
     entries: Entries, row: int, lane: list[int], signatures: Signatures, table: list[Signature], p2p_known: bool
 ) -> None:
-    batch = _members(entries, row, lane)
+    batch = _members(entries, row, lane, table)
     if not batch.members:
         entries.p2p[row] = p2p_known and _closes_lost_p2p(entries, row, lane)
         return
@@ -55,19 +55,26 @@ def _close(
         entries.signature[row] = signatures.add(table[entries.signature[row]]._replace(parts=parts))
 
 
-def _members(entries: Entries, row: int, lane: list[int]) -> _Batch:
+def _members(entries: Entries, row: int, lane: list[int], table: list[Signature]) -> _Batch:
     """The run of entries directly before `row` that certainly belong to it."""
     start = len(lane)
-    while start and _belongs(entries, lane[start - 1], row) and entries.p2p[lane[start - 1]] == entries.p2p[lane[-1]]:
+    while (
+        start
+        and _belongs(entries, lane[start - 1], row, table)
+        and entries.p2p[lane[start - 1]] == entries.p2p[lane[-1]]
+    ):
         start -= 1
     members = lane[start:]
     wrapped = entries.record[0] > 0
     return _Batch(members, bool(members and entries.p2p[members[0]]), start > 0 or not wrapped)
 
 
-def _belongs(entries: Entries, member: int, closing: int) -> bool:
+def _belongs(entries: Entries, member: int, closing: int, table: list[Signature]) -> bool:
+    """Is `member` of the batch that `closing` closes? What closes a batch itself is no member of another."""
     return (
-        entries.seq[member] == entries.seq[closing]
+        entries.signature[member] < len(table)
+        and not is_closing(table[entries.signature[member]])
+        and entries.seq[member] == entries.seq[closing]
         and entries.p2p_seq[member] == entries.p2p_seq[closing]
         and entries.state[member] == SCHEDULED
         and not entries.retired[member]

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from frtui.load.limits import Budget, length, lengths, text
 from frtui.model import NONE, Frame, Shape, Signature, Stack
 from frtui.text import clean
 
@@ -69,7 +70,7 @@ def flags(rows: Sequence[Row], key: str) -> array[int]:
 def integer(value: object, key: str, faults: Faults) -> int:
     if value is None:
         return NONE
-    if isinstance(value, str) and len(value) < 20 and value.lstrip("-").isdecimal():
+    if isinstance(value, str) and len(value) < 20 and value[value[:1] == "-" :].isdecimal():
         value = int(value)
     if isinstance(value, int) and -_INT64 <= value < _INT64:
         return int(value)
@@ -88,22 +89,25 @@ def number(value: object, key: str, faults: Faults) -> float:
 
 def _shown(value: object) -> str:
     """Never the value of a container: it may be endless."""
+    if isinstance(value, str):
+        value = value[:40]
     return clean(repr(value)[:40]) if isinstance(value, (str, float)) else f"of type {type(value).__name__}"
 
 
 class Signatures:
     """Interned signatures of one dump."""
 
-    def __init__(self, faults: Faults) -> None:
+    def __init__(self, faults: Faults, budget: Budget) -> None:
         self.table: dict[Signature, int] = {}
         self._by_raw: dict[tuple[object, ...], int] = {}
-        self._faults = faults
+        self._faults, self._budget = faults, budget
 
     def of(self, row: Row) -> int:
         """Index of the signature of an entry. Equal raw values are recognised without looking inside."""
         get = row.get
         ins, outs = get("input_sizes", ()), get("output_sizes", ())
         ins_types, outs_types = get("input_dtypes", ()), get("output_dtypes", ())
+        self._budget.spend(lengths(ins) + lengths(outs) + length(ins_types) + length(outs_types))
         try:
             key = (
                 get("profiling_name"),
@@ -160,7 +164,7 @@ def _shape(value: object) -> Shape | None:
 
 def _dtype(value: str | int) -> str:
     if isinstance(value, str):
-        return clean(value)
+        return text(value)
     return _SCALAR_TYPES[value] if 0 <= value < len(_SCALAR_TYPES) else f"dtype {value % 1000}"
 
 
@@ -174,11 +178,12 @@ def operation(value: object, faults: Faults) -> tuple[str, str, int, int]:
     if not isinstance(value, str):
         faults.add("profiling_name is missing" if value is None else f"profiling_name is {_shown(value)}")
         return "", "?", NONE, NONE
+    value = text(value)
     backend, colon, op = value.partition(":")
     if not colon:
         backend, op = "", value
     op, src, dst = _peers(op)
-    return clean(backend), clean(op) or "?", src, dst
+    return backend, op or "?", src, dst
 
 
 def _peers(op: str) -> tuple[str, int, int]:
@@ -199,11 +204,11 @@ def _peer(text: str) -> int:
 class Stacks:
     """Interned stacks of one dump. torch shares frame dicts between entries; so do we, by their id."""
 
-    def __init__(self, faults: Faults) -> None:
+    def __init__(self, faults: Faults, budget: Budget) -> None:
         self.table: dict[Stack, int] = {}
         self._by_ids: dict[tuple[int, ...], int] = {}
         self._frames: dict[int, Frame | None] = {}
-        self._faults = faults
+        self._faults, self._budget = faults, budget
 
     def of(self, row: Row) -> int:
         """Index of an entry's stack; NONE without one. Ids are safe: the caller holds all rows alive."""
@@ -213,6 +218,7 @@ class Stacks:
         if not isinstance(frames, (list, tuple)):
             self._faults.add("frames is no list")
             return NONE
+        self._budget.spend(len(frames))
         ids = tuple(map(id, frames))
         index = self._by_ids.get(ids)
         if index is None:
@@ -234,4 +240,4 @@ class Stacks:
             return None
         name, filename = (v if isinstance(v, str) else "??" for v in (raw.get("name"), raw.get("filename")))
         line = integer(raw.get("line"), "line", self._faults)
-        return Frame(clean(name), clean(filename), max(line, 0))
+        return Frame(text(name), text(filename), max(line, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import pickle
@@ -15,13 +16,15 @@ from frtui.load.errors import Unusable
 MAX_BYTES = 4 << 30
 """Of one dump, unpacked. A ring of two million entries takes about one GB."""
 _GZIP = b"\x1f\x8b"
-_SMALL = 1 << 26
+_SMALL = 1 << 24
 
 
 class Decoded(NamedTuple):
     raw: object
     cut: str = ""
     """Where and how the data break off; empty when they are whole."""
+    size: int = 0
+    """Bytes of the data, unpacked."""
 
 
 def decode(data: bytes) -> Decoded:
@@ -30,8 +33,9 @@ def decode(data: bytes) -> Decoded:
     if data[:2] == _GZIP:
         data, cut = gunzip(data)
     check_start(data[:512])
+    _check_containers(data)
     decoded = _json(data) if is_json(data[:512]) else _pickle(data)
-    return decoded._replace(cut=cut) if cut and decoded.cut else decoded
+    return decoded._replace(cut=decoded.cut and (cut or decoded.cut), size=len(data))
 
 
 def check_start(head: bytes) -> None:
@@ -48,6 +52,13 @@ def check_start(head: bytes) -> None:
     raise Unusable("not-a-dump", f"{kind}: no pickle, JSON or gzip")
 
 
+def _check_containers(data: bytes) -> None:
+    """Raises Unusable where most bytes are empty lists and dicts: each is one byte there, and 80 in memory."""
+    made = data.count(b"]") + data.count(b"}")  # what closes one in JSON makes one in a pickle
+    if made > 1 << 18 and made * 8 > len(data):
+        raise Unusable("refused", f"{made:,} lists and dicts in {len(data):,} bytes, which torch's dumps never have")
+
+
 def is_json(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
 
@@ -57,21 +68,17 @@ def gunzip(data: bytes) -> tuple[bytes, str]:
     limit = min(max(_SMALL, MAX_RATIO * len(data)), MAX_BYTES)
     parts: list[bytes] = []
     total = 0
-    while data[:2] == _GZIP:  # gzip files may be joined
-        unpacker = zlib.decompressobj(31)
-        try:
-            while data and not unpacker.eof:
-                part = unpacker.decompress(data, 1 << 20)
-                data = unpacker.unconsumed_tail
-                parts.append(part)
-                total += len(part)
-                if total > limit:
-                    raise Unusable("refused", f"unpacks to more than {limit:,} bytes, {MAX_RATIO} times its size")
-        except zlib.error as error:
-            return b"".join(parts), f"damaged gzip data after {total:,} unpacked bytes ({error})"
-        if not unpacker.eof:
-            return b"".join(parts), f"the gzip data end early, after {total:,} unpacked bytes"
-        data = unpacker.unused_data
+    stream = gzip.GzipFile(fileobj=io.BytesIO(data))  # reads files that were joined, too
+    try:
+        while part := stream.read1(1 << 20):
+            parts.append(part)
+            total += len(part)
+            if total > limit:
+                raise Unusable("refused", f"unpacks to more than {limit:,} bytes, {MAX_RATIO} times its size")
+    except EOFError:
+        return b"".join(parts), f"the gzip data end early, after {total:,} unpacked bytes"
+    except (OSError, zlib.error) as error:
+        return b"".join(parts), f"damaged gzip data after {total:,} unpacked bytes ({error})"
     return b"".join(parts), ""
 
 

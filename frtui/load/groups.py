@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from frtui.load.normalise import Dump, GroupName
+from frtui.load.config import GroupName
+from frtui.load.normalise import Dump
 from frtui.model import Group
 from frtui.text import ranges
 
@@ -49,7 +50,7 @@ class Groups:
 
     def default(self, rank: int) -> int | None:
         """The default group of `rank`, whether it used it or not."""
-        found = (i for i, g in enumerate(self.table) if rank in g.ranks and (g.desc == "default_pg" or g.name == "0"))
+        found = (i for i, g in enumerate(self.table) if (g.desc == "default_pg" or g.name == "0") and rank in g.ranks)
         return next(found, None)
 
     def _from_claims(self, claims: Iterable[Claim]) -> None:

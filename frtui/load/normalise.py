@@ -5,25 +5,24 @@ Forks write "2.4" or "2.10" with other keys, and one job may mix versions. Nothi
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from frtui.load import batches
-from frtui.load.columns import Faults, Row, Signatures, Stacks, flags, floats, integer, integers, times
+from frtui.load.columns import Faults, Row, Signatures, Stacks, flags, floats, integers, times
+from frtui.load.config import GroupName, as_dict, config, status
 from frtui.load.errors import Unusable
-from frtui.load.names import MAX_RANK
+from frtui.load.limits import Budget, text
 from frtui.model import COMPLETED, NONE, STATE_NAMES, Entries, Signature, Stack, Status
 from frtui.text import clean
 
 NEWEST = (2, 10)
 """The newest version this was written for (torch 2.14)."""
 
-GroupName = tuple[str, str]
-"""(name, desc) as entries spell it."""
+_ROW = 32
+"""Bytes that no entry goes below; torch's take some hundred."""
 
 
 @dataclass
@@ -54,20 +53,21 @@ class Dump:
     truncated: bool = False
 
 
-def normalise(content: object) -> Dump:
-    """The dump in `content`. Raises Unusable when it is none."""
+def normalise(content: object, size: int) -> Dump:
+    """The dump in `content`, which took `size` bytes. Raises Unusable when it is none."""
     raw: Any = {"entries": content} if isinstance(content, list) else content  # a bare list: torch 2.2
     if not isinstance(raw, dict) or not _looks_like_a_dump(raw):
         raise Unusable("not-a-dump", "readable, but holds no flight recorder dump (no `entries`, no `pg_config`)")
-    faults = Faults()
+    faults, budget = Faults(), Budget(size)
     dump = Dump(version=_version(raw.get("version")))
     library = raw.get("comm_lib_version", raw.get("nccl_version"))
-    dump.library = clean(library) if isinstance(library, str) else ""
+    dump.library = text(library) if isinstance(library, str) else ""
     rows = _rows(raw.get("entries"), faults)
-    dump.config = _config(raw.get("pg_config"), faults)
-    dump.status = _status(raw.get("pg_status"), faults)
-    _fill(dump, rows, faults)
-    dump.by_id = any(not isinstance(key, str) for key in _dict(raw.get("pg_config"))) or (
+    budget.spend(_ROW * len(rows))
+    dump.config = config(raw.get("pg_config"), faults, budget)
+    dump.status = status(raw.get("pg_status"), faults)
+    _fill(dump, rows, faults, budget)
+    dump.by_id = any(not isinstance(key, str) for key in as_dict(raw.get("pg_config"))) or (
         bool(rows) and not dump.config and not any("process_group" in row for row in rows)
     )
     dump.malformed, dump.reason = faults.count, faults.first
@@ -77,7 +77,9 @@ def normalise(content: object) -> Dump:
 def _looks_like_a_dump(raw: Mapping[Any, Any]) -> bool:
     entries = raw.get("entries")
     if isinstance(entries, list):
-        return not entries or any(isinstance(e, dict) and ("profiling_name" in e or "pg_id" in e) for e in entries)
+        return not entries or any(isinstance(e, dict) and _is_entry(e) for e in entries)
+    if entries is not None:
+        return False
     return any(key in raw for key in ("pg_config", "pg_status")) or "version" in raw and "entries" not in raw
 
 
@@ -91,66 +93,25 @@ def _version(value: object) -> str:
     return clean(str(value)[:32]) if isinstance(value, (str, int, float)) else ""
 
 
-def _dict(value: object) -> dict[Any, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _rows(value: object, faults: Faults) -> list[Row]:
     if not isinstance(value, list):
         return []
-    rows: list[Row] = [row for row in value if isinstance(row, dict) and row]
+    rows: list[Row] = [row for row in value if isinstance(row, dict) and _is_entry(row)]
     for _ in range(len(value) - len(rows)):
-        faults.add("an entry is no dict")
+        faults.add("an entry is no dict with a name and a number")
     return rows
 
 
-def _config(value: object, faults: Faults) -> dict[GroupName, tuple[int, ...]]:
-    """`pg_config`: {name: {name, desc, ranks: "[0, 1]"}}, or {pg_id: [0, 1]} in version 1.4.
-
-    gloo writes one group under the name '' and without, or with other groups', members: no use.
-    """
-    config: dict[GroupName, tuple[int, ...]] = {}
-    for key, item in _dict(value).items():
-        desc: object = ""
-        ranks = item
-        if isinstance(item, dict):
-            key, desc, ranks = item.get("name", key), item.get("desc", ""), item.get("ranks")
-        members = _members(ranks)
-        if members is None:
-            faults.add("the ranks of a group in pg_config are no list of ranks")
-        elif members and key != "":
-            config[clean(str(key)), clean(desc) if isinstance(desc, str) else ""] = members
-    return config
+def _is_entry(row: Mapping[Any, Any]) -> bool:
+    """Anything else would pass for a call that nobody else has made and that never ends."""
+    return ("profiling_name" in row or "pg_id" in row) and (
+        "collective_seq_id" in row or "seq_id" in row or "p2p_seq_id" in row
+    )
 
 
-def _members(ranks: object) -> tuple[int, ...] | None:
-    """Ranks from a list of them, or from its text; None when it is neither."""
-    if isinstance(ranks, str):
-        return _members_in(ranks)
-    if not isinstance(ranks, (list, tuple)) or not all(isinstance(r, int) and 0 <= r <= MAX_RANK for r in ranks):
-        return None
-    return tuple(dict.fromkeys(ranks))
-
-
-@lru_cache(maxsize=1024)  # every rank repeats the list of all ranks: a million numbers in a job of 1,024
-def _members_in(text: str) -> tuple[int, ...] | None:
-    return _members([int(digits) for digits in re.findall(r"\d{1,20}", text)])
-
-
-def _status(value: object, faults: Faults) -> dict[int, Status]:
-    """`pg_status` by pg_id; in JSON the numbers are strings."""
-    status: dict[int, Status] = {}
-    for key, item in _dict(value).items():
-        pg_id = integer(key, "a key of pg_status", faults)
-        if pg_id >= 0 and isinstance(item, dict):
-            words = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
-            status[pg_id] = Status(*(max(integer(item.get(word), word, faults), NONE) for word in words))
-    return status
-
-
-def _fill(dump: Dump, rows: Sequence[Row], faults: Faults) -> None:
+def _fill(dump: Dump, rows: Sequence[Row], faults: Faults, budget: Budget) -> None:
     """All columns of the entries, and the tables they point into."""
-    signatures, stacks = Signatures(faults), Stacks(faults)
+    signatures, stacks = Signatures(faults, budget), Stacks(faults, budget)
     e = dump.entries
     _copy_columns(e, rows, faults)
     e.signature = array("i", [signatures.of(row) for row in rows])
@@ -186,7 +147,7 @@ def _either(rows: Sequence[Row], keys: tuple[str, ...], faults: Faults) -> array
 
 
 def _threads(dump: Dump, rows: Sequence[Row]) -> array[int]:
-    table: dict[tuple[object, object], int] = {}
+    table: dict[tuple[str, str], int] = {}
     column = array("i")
     for row in rows:
         name, ident = row.get("thread_name"), row.get("thread_id")
@@ -195,7 +156,7 @@ def _threads(dump: Dump, rows: Sequence[Row]) -> array[int]:
             continue
         key = (name if isinstance(name, str) else "", ident if isinstance(ident, str) else "")
         column.append(table.setdefault(key, len(table)))
-    dump.threads = [clean(f"{name} {ident}".strip()) for name, ident in table]
+    dump.threads = [f"{text(name)} {text(ident)}".strip() for name, ident in table]
     return column
 
 
@@ -222,7 +183,7 @@ def _group_name(row: Row, faults: Faults) -> GroupName:
     """(name, desc); before version 2.1 the process's own number is the best there is."""
     value: Any = row.get("process_group")
     if _is_pair(value):
-        return clean(value[0]), clean(value[1])
+        return text(value[0]), text(value[1])
     if value is not None:
         faults.add("process_group is no pair of name and description")
     pg_id = row.get("pg_id")

@@ -35,8 +35,9 @@ def read(file: Found, archive: IO[bytes] | None = None) -> Result:
     dump, cut = None, ""
     try:
         data = content(file, archive)
-        raw, cut = decode(data)
-        dump = normalise(raw)
+        raw, cut, size = decode(data)
+        del data  # as large as the file, and what was made of it is larger
+        dump = normalise(raw, size)
         dump.truncated = bool(cut)
         if cut and not (len(dump.entries) or dump.status):
             dump = None
@@ -46,6 +47,9 @@ def read(file: Found, archive: IO[bytes] | None = None) -> Result:
     except (OSError, EOFError, zlib.error) as error:
         detail = clean(f"{getattr(error, 'strerror', None) or error}")
         return Result(file.rank, None, [Problem(name, file.rank, "unreadable", detail)])
+    except Exception as error:  # a file that nobody thought of must not take the others with it
+        detail = clean(f"frtui fails on it, which is a fault in frtui: {type(error).__name__}: {str(error)[:200]}")
+        return Result(file.rank, None, [Problem(name, file.rank, "refused", detail)])
     return Result(file.rank, dump, _cut(file.rank, name, dump, cut) + _notes(file.rank, name, dump))
 
 
@@ -56,17 +60,23 @@ def content(file: Found, archive: IO[bytes] | None = None) -> bytes:
     if file.compressed:
         if archive is None:
             raise OSError(f"cannot open {file.path}")
-        archive.seek(file.offset)
-        return archive.read(file.size)
+        return _read_from(archive, file)
     # The file may have become a FIFO since it was listed: open without waiting, and look again.
     descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Unusable("skipped", "a FIFO, socket or device")
-        stream.seek(file.offset)
-        head = stream.read(min(512, file.size))
-        check_start(head)
-        return head + stream.read(file.size - len(head))
+        return _read_from(stream, file)
+
+
+def _read_from(stream: IO[bytes], file: Found) -> bytes:
+    stream.seek(file.offset)
+    head = stream.read(min(512, file.size))
+    check_start(head)
+    if file.size <= 512:
+        return head
+    stream.seek(file.offset)  # rather than join: a dump may be as large as half of the memory
+    return stream.read(file.size)
 
 
 def no_dump(file: Found) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from frtui.engine.finding import POSSIBLE, Finding
 from frtui.model import NONE, STATE_NAMES, Call, Job
 from frtui.stacks import call_site, is_cpp, is_torch
-from frtui.view.words import arguments
+from frtui.view.words import arguments, only
 
 Facts = dict[str, Any]
 
@@ -90,7 +90,7 @@ def _last_call(job: Job, rank: int) -> Facts:
     site = call_site(call.stack)
     return {
         "rank": rank,
-        "op": call.op,
+        "op": only(call.signature).op,
         "arguments": arguments(call.signature),
         "group": job.groups[call.group].label,
         "seq": _number(call),
@@ -113,4 +113,5 @@ def _stack(job: Job, finding: Finding) -> Facts | None:
     frames = [
         {"name": f.name, "file": f.filename, "line": f.line, "internal": is_torch(f) or is_cpp(f)} for f in call.stack
     ]
-    return {"rank": call.rank, "op": call.op, "seq": _number(call), "frames": frames} if frames else None
+    op = only(call.signature).op
+    return {"rank": call.rank, "op": op, "seq": _number(call), "p2p": call.p2p, "frames": frames} if frames else None

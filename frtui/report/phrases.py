@@ -124,7 +124,7 @@ def stack(finding: Facts) -> list[str]:
 def stack_title(finding: Facts) -> str:
     """`Stack of rank 0 at all_reduce, call 3, innermost first`."""
     made = finding["stack"]
-    number = "" if made["seq"] is None else f", call {made['seq']}"
+    number = "" if made["seq"] is None else f", {'p2p call' if made['p2p'] else 'call'} {made['seq']}"
     return f"Stack of rank {made['rank']} at {short(made['op'])}{number}, innermost first"
 
 

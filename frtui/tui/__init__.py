@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from frtui.text import clean
+
 SLOW_LINK = {"TEXTUAL_FPS": "15", "ESCDELAY": "250"}
 """Over SSH: fewer frames, and more patience with an arrow key whose bytes arrive apart."""
 
@@ -15,6 +17,15 @@ def set_defaults() -> None:
     if os.environ.get("SSH_CONNECTION"):
         for name, value in SLOW_LINK.items():
             os.environ.setdefault(name, value)
+
+
+def say_at_once(text: str = "") -> None:
+    """A line for the time in which textual is imported, most of the start; without a text it is gone again."""
+    if sys.stderr.isatty():
+        from frtui.view.rows import cut
+
+        told = cut(text, os.get_terminal_size(sys.stderr.fileno()).columns - 1)
+        print(f"\r\x1b[K{told}", end="", file=sys.stderr, flush=True)
 
 
 def run(
@@ -28,10 +39,15 @@ def run(
 ) -> int:
     """Opens the screen on `source` and returns the exit code: 0, or 128 + the signal that ended it."""
     set_defaults()
-    from frtui.tui.app import FrtuiApp
-    from frtui.tui.loader import folder
+    opening = f"opening {clean(source)}"
+    say_at_once(opening.encode("ascii", "replace").decode() if ascii else opening)
+    try:
+        from frtui.tui.app import FrtuiApp
+        from frtui.tui.loader import folder
 
-    app = FrtuiApp(source, folder(source, prefix, attempt), plain=ascii, debug=debug)
+        app = FrtuiApp(source, folder(source, prefix, attempt), plain=ascii, debug=debug)
+    finally:
+        say_at_once()
     app.run(mouse=mouse)
     for path in app.written:
         print(f"wrote {path}", file=sys.stderr)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import pkgutil
 import signal
 import sys
 import traceback
 from collections.abc import Iterable
 from functools import partial
-from importlib.resources import files
 from typing import ClassVar
 
 from rich.text import Text
+from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.command import CommandPalette
+from textual.driver import Driver
 from textual.screen import Screen
 
 from frtui.text import clean
@@ -25,8 +27,8 @@ from frtui.tui.screen import Main
 
 
 class FrtuiApp(App[None]):
-    # Read here, not by CSS_PATH, which cannot read from a zip file.
-    CSS = files("frtui.tui").joinpath("frtui.tcss").read_text(encoding="utf-8")
+    # Read here, not by CSS_PATH, which cannot read from a zip file; importlib.resources takes longer to import.
+    CSS = (pkgutil.get_data("frtui.tui", "frtui.tcss") or b"").decode()
     TITLE = "frtui"
     ENABLE_COMMAND_PALETTE = True
     ALLOW_SELECT = False
@@ -52,6 +54,11 @@ class FrtuiApp(App[None]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, partial(self.exit, None, 128 + number))
+
+    @on(Driver.SignalResume)
+    def draw_again(self) -> None:
+        """After ctrl+z and fg: Textual takes the terminal for as it left it, and would draw what changes only."""
+        self.refresh(layout=True)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Every action of the screen and of the focused list, by its name."""

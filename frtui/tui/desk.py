@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 
 from frtui.tui.lines import LineList
 from frtui.tui.searching import SearchList
-from frtui.view.panes import NAMES
+from frtui.view.select import NAMES
 
 
 class Desk(Vertical):

@@ -25,7 +25,10 @@ def default_name(panes: Panes, now: Selection) -> str:
 
 def write(panes: Panes, now: Selection, name: str) -> str:
     """Writes the report and returns its path. Raises OSError; a file that exists is never replaced."""
-    path = Path(name).expanduser()
+    try:
+        path = Path(name).expanduser()
+    except RuntimeError as error:  # the home of a user that there is not
+        raise OSError(str(error)) from None
     told = render(panes.job, list(panes.findings), "markdown", only=now.finding)
     with path.open("xb") as file:
         file.write(told)

@@ -10,11 +10,16 @@ from textual.widgets import Static
 
 from frtui.tui import keys
 from frtui.tui.lines import safe
-from frtui.view.rows import pad
+from frtui.view.rows import cut, pad
 from frtui.view.words import LEGEND
 
 KEY_WIDTH = 15
 FILTERS = "* all words must hold: text rank:0-3 state:open op:all_reduce group:tp !not"
+
+PANES = (
+    "Ranks: number and group of each rank's first unfinished call, or its last.",
+    "Groups: the earliest unfinished call, how many members made it, and who not.",
+)
 
 
 class Help(ModalScreen[None]):
@@ -52,7 +57,7 @@ def page(width: int) -> str:
     lines = ["frtui keys (any key closes)", ""]
     for row in range(height):
         lines.append("".join(pad(item, column - 1) + " " for item in items[row::height]).rstrip())
-    lines += ["", FILTERS, "", *marks(width)]
+    lines += ["", FILTERS, "", *marks(width), *(cut(line, width) for line in PANES)]
     return "\n".join(lines)
 
 

@@ -129,7 +129,12 @@ class LineList(Widget, can_focus=True):
         at_cursor = self.can_focus and i == self.cursor
         strip = self._cursor_strip(line) if at_cursor else Strip([Segment(t, STYLES[role]) for t, role in line if t])
         bar = CURSOR if at_cursor and self.has_focus else None
-        return strip.crop(self.left, self.left + width).adjust_cell_length(width, bar)
+        shown = strip.crop(self.left, self.left + width).adjust_cell_length(width, bar)
+        # Where a number or a name is cut, the rest of it must not pass for the whole.
+        edge = strip.crop(self.left + width - 1, self.left + width + 1).text
+        if len(edge) < 2 or " " in edge:
+            return shown
+        return Strip([*shown.crop(0, width - 1), Segment(self._safe("…"), bar or STYLES["dim"])], width)
 
     def _cursor_strip(self, line: Line) -> Strip:
         """In one style: reverse over coloured words would be a row of coloured bars."""

@@ -6,17 +6,18 @@ import gc
 import threading
 import time
 from dataclasses import dataclass
-from typing import Callable
+from typing import TYPE_CHECKING, Callable
 
 from textual.message import Message
 from textual.widgets import Static
 
-from frtui.engine import diagnose
-from frtui.load import Cancelled, LoadError, Progress, load
-from frtui.view.panes import Panes
 from frtui.view.reading import Reading, progress
 
-Reader = Callable[[Callable[[Progress], None], Callable[[], bool]], Panes]
+if TYPE_CHECKING:
+    from frtui.load import Progress
+    from frtui.view.panes import Panes
+
+Reader = Callable[[Callable[["Progress"], None], Callable[[], bool]], "Panes"]
 """Reads a job: given what to tell the progress, and what tells whether to stop."""
 
 PAUSE = 0.1
@@ -25,6 +26,11 @@ PAUSE = 0.1
 
 def folder(source: str, prefix: str | None, attempt: str | None) -> Reader:
     def read(progress: Callable[[Progress], None], cancelled: Callable[[], bool]) -> Panes:
+        # Here, in the loader's thread: the screen is there before these are imported.
+        from frtui.engine import diagnose
+        from frtui.load import load
+        from frtui.view.panes import Panes
+
         job = load(source, prefix=prefix, attempt=attempt, progress=progress, cancelled=cancelled)
         return Panes(job, tuple(diagnose(job)))
 
@@ -68,8 +74,8 @@ class Loader(Static):
         self.busy, self.display = True, True
         self.update(f"reading {self.source}  Esc stops")
         self._stop = threading.Event()
-        # A daemon: quitting must not wait for a file that is being decoded.
-        threading.Thread(target=self._work, args=(self._stop,), daemon=True).start()
+        # A daemon: quitting must not wait for a file that is being decoded. Drawn first: the thread would slow it down.
+        self.call_after_refresh(threading.Thread(target=self._work, args=(self._stop,), daemon=True).start)
 
     def stop(self) -> None:
         self._stop.set()
@@ -88,15 +94,18 @@ class Loader(Static):
         gc.disable()
         try:
             message = self._read(stop)
-        except Cancelled:
-            message = self.Failed("Stopped before all files were read.")
-        except LoadError as error:
-            message = self.Failed(str(error))
         except BaseException as error:  # noqa: BLE001 - raised again in the screen's thread
-            message = self.Crashed(error)
+            message = self._gone_wrong(error)
         finally:
             gc.enable()
         self.post_message(message)
+
+    def _gone_wrong(self, error: BaseException) -> Message:
+        from frtui.load import Cancelled, LoadError
+
+        if isinstance(error, Cancelled):
+            return self.Failed("Stopped before all files were read.")
+        return self.Failed(str(error)) if isinstance(error, LoadError) else self.Crashed(error)
 
     def _read(self, stop: threading.Event) -> Message:
         ranks, told = Reading(), 0.0

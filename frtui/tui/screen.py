@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -21,9 +21,11 @@ from frtui.tui.loader import Loader, Reader
 from frtui.tui.prompt import Prompt
 from frtui.tui.searching import SearchList
 from frtui.view import reading
-from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import Rows
-from frtui.view.select import ACROSS, CALL, Trail
+from frtui.view.select import ACROSS, CALL, NAMES, Trail
+
+if TYPE_CHECKING:
+    from frtui.view.panes import Panes
 
 REST = 0.12
 """Seconds without a key after which the other panes follow the cursor."""
@@ -42,6 +44,8 @@ class Main(Screen[None]):
         self.desk, self.prompt = Desk(id="desk"), Prompt(id="prompt")
         self.panes: Panes | None = None
         self.trail = Trail()
+        self._left = "call"
+        """The pane that had the keys before a call was shown across its group."""
         self._moving: LineList | None = None
         self._resting: Timer | None = None
 
@@ -101,7 +105,7 @@ class Main(Screen[None]):
     def fit_head(self) -> None:
         """The head of the screen grows with what it has to say, up to a third of the screen."""
         if self.panes:
-            headline = "frtui  " + reading.headline(self.panes.job, self.size.width)
+            headline = "frtui  " + reading.headline(self.panes.job, self.size.width - 7)
             self.query_one("#job", Static).update(safe(self.app, headline))
             most = max(2, self.size.height // 6)
             notes = len(self.panes.pane("findings", self.trail.now).rows)
@@ -151,6 +155,7 @@ class Main(Screen[None]):
         """To another selection. A call across its group takes the whole of a small screen while it is shown."""
         before, self.trail = self.trail.now, trail
         if trail.now.topic == ACROSS:
+            self._left = str(self.desk.active.id) if before.topic != ACROSS else self._left
             self.desk.go_to("call")
             self.desk.zoom(self.size.width < ROOMY)
         elif before.topic == ACROSS:
@@ -180,7 +185,10 @@ class Main(Screen[None]):
         elif self.desk.zoomed and self.trail.now.topic != ACROSS:
             self.action_zoom()
         else:
+            across = self.trail.now.topic == ACROSS
             self.follow(self.trail.back())
+            if across and self.trail.now.topic != ACROSS:
+                self.desk.go_to(self._left)
 
     def clear(self, panes: Iterable[SearchList]) -> bool:
         """Whether there was a find, a filter or a loader at work that one may step out of."""
@@ -287,6 +295,7 @@ class Main(Screen[None]):
         self.app.push_screen(Help())
 
     def say(self, text: str, error: bool = False) -> None:
+        self.app.clear_notifications()  # in a pile they would hide what they speak of
         # Without markup=False, `[rank0]` in a message would vanish, and `[/x]` end the program.
         self.notify(
             safe(self.app, text), markup=False, severity="error" if error else "information", timeout=8 if error else 4

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from frtui.model import NONE, Call, Job, Signature
 from frtui.text import ranges
 from frtui.view.index import Index
-from frtui.view.words import arguments, named
+from frtui.view.words import arguments, named, only
 
 NOT_JOINED, NO_DUMP, FELL_OUT, NOT_RECORDED = "not joined", "no dump", "fell out of the ring", "not recorded"
+NO_MATCH = "made no matching call"
+"""Said of the peer of a send or recv, which has nothing to join."""
 
 
 class Same(NamedTuple):
@@ -51,7 +53,7 @@ def across_p2p(index: Index, call: Call) -> Across:
             continue
         row = answer(index, call, signature, peer)
         if row == NONE:
-            absent[peer] = NO_DUMP if peer in index.missing else NOT_JOINED
+            absent[peer] = NO_DUMP if peer in index.missing else NO_MATCH
         else:
             here.append((peer, row))
     return Across(alike(index, sorted(here)), by_reason(absent))
@@ -66,7 +68,7 @@ def alike(index: Index, calls: list[tuple[int, int]]) -> tuple[Same, ...]:
     for (signature, site), those in kinds.items():
         first = index.job.call(*those[0])
         shown = index.job.signatures[signature]
-        op = "batch" if shown.parts else named(index.job, first.group, shown)
+        op = "batch" if len(shown.parts) > 1 else named(index.job, first.group, only(shown))
         same.append(Same(op, arguments(shown), site, tuple(those)))
     return tuple(sorted(same, key=lambda kind: len(kind.calls)))
 

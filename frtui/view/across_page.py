@@ -7,7 +7,7 @@ from frtui.text import ranges
 from frtui.view.across import NO_DUMP, Across, across, across_p2p
 from frtui.view.index import Index
 from frtui.view.rows import FULL, Line, Page, wrap
-from frtui.view.words import BAD, DOUBT, clock, count, named, number, span, state
+from frtui.view.words import BAD, DOUBT, clock, count, number, operation, span, state
 
 
 class AcrossPage(Page):
@@ -72,7 +72,10 @@ class AcrossPage(Page):
         role = "warn" if why == NO_DUMP else "bad"
         lines: list[Line] = [[(f"{why}: {count(len(ranks), 'rank')}", role)]]
         if why == NO_DUMP or self.p2p:
-            return lines + [[("  " + part, "plain")] for part in wrap(f"{DOUBT} {ranges(ranks)}", width - 2)]
+            return lines + [
+                [("  " + part, "plain")]
+                for part in wrap(f"{DOUBT} rank{'s' * (len(ranks) > 1)} {ranges(ranks)}", width - 2)
+            ]
         for n, rank in enumerate(ranks):
             last = self.index.ends(rank).last.get(self.group)
             if last is not None:
@@ -87,4 +90,4 @@ class AcrossPage(Page):
             return "no call of this group in its dump"
         call = self.index.job.call(rank, row)
         site = self.index.site(self.index.job.ranks[rank].entries.stack[row])
-        return f"last here: {named(self.index.job, self.group, call.signature)} {number(call)} {site}".rstrip()
+        return f"last here: {operation(self.index.job, self.group, call.signature)} {number(call)} {site}".rstrip()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from frtui.engine.finding import Finding
+from typing import TYPE_CHECKING
+
 from frtui.model import NONE, STATE_NAMES, Call, Frame
 from frtui.stacks import call_site, is_cpp, is_cpython, is_torch
 from frtui.view.across import Across, across, across_p2p, sentence
+from frtui.view.findings import call_name
 from frtui.view.index import Index
 from frtui.view.rows import Line, Page, cells, cut_left, labelled, wrap
 from frtui.view.select import Selection
-from frtui.view.words import arguments, clock, count, dtype, named, number, operation, shapes, span
+from frtui.view.words import arguments, clock, count, dtype, label, named, number, only, operation, shapes, span
+
+if TYPE_CHECKING:
+    from frtui.engine.finding import Finding
 
 SHOWN_PARTS = 6
 """Members of a batch that are listed before `c` unfolds the rest."""
@@ -34,33 +39,44 @@ def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
 
 def concerns(finding: Finding, call: Call) -> bool:
     """Whether a call is the one that a finding speaks of, on whichever rank."""
-    if finding.focus == (call.rank, call.row):
-        return True
+    return finding.focus == (call.rank, call.row) or meets(finding, call)
+
+
+def meets(finding: Finding, call: Call) -> bool:
+    """Whether a call has the group and the number that a finding names; its focus may be the call before that."""
     seq = call.p2p_seq if call.p2p else call.seq
     return finding.group == call.group and finding.seq == seq and finding.p2p == call.p2p
 
 
 def head(index: Index, call: Call, finding: Finding | None, width: int) -> list[Line]:
-    blamed = finding is not None and call.rank in finding.ranks
-    lines: list[Line] = [
-        [
-            (operation(index.job, call), "bold"),
-            (f"  {index.job.groups[call.group].label} {number(call)}  rank {call.rank}", "plain"),
-            (f"  {finding.kind}" if finding and blamed else "", "bad"),
-        ]
-    ]
+    lines = title(index, call, finding, width)
     state = STATE_NAMES[call.state] if not call.done else "finished"
     timeout = f", timeout {span(call.timeout)}" if call.timeout > 0 and not call.done else ""
     took = f", took {span(call.duration)}" if call.duration >= 0 else ""
-    since = f", made {clock(call.created)[:8]} UTC" if call.created > 0 else ""
+    since = f"{' ' if state == 'scheduled' else ', made '}{clock(call.created)[:8]} UTC" if call.created > 0 else ""
     lines += labelled("state", state + took + since + timeout, width, "plain" if call.done else "warn")
     site = call_site(call.stack)
     lines += labelled("site", site.place if site else "recorded without a stack", width, "bold" if site else "dim")
     return lines
 
 
+def title(index: Index, call: Call, finding: Finding | None, width: int) -> list[Line]:
+    """`all_reduce  tp:7 #85  rank 2  size-mismatch`; the group is shortened where there is no room for its name."""
+    blamed, meant = finding is not None and call.rank in finding.ranks, finding is not None and meets(finding, call)
+    told = operation(index.job, call.group, call.signature)
+    rest, name = f" {number(call)}  rank {call.rank}", index.job.groups[call.group].label
+    kind = f"  {finding.kind}" if finding and blamed and meant else ""
+    if width - cells(told + rest + kind) - 2 < min(cells(name), 12):
+        kind = ""  # the first pane says it, too
+    group = label(name, max(6, width - cells(told + rest + kind) - 2))
+    lines: list[Line] = [[(told, "bold"), (f"  {group}{rest}", "plain"), (kind, "bad")]]
+    if finding and blamed and not meant:
+        lines += labelled("before", f"the blamed {call_name(index.job, finding, max(24, width - 19))}", width, "warn")
+    return lines
+
+
 def arguments_of(index: Index, call: Call, view: Across, width: int) -> list[Line]:
-    signature = call.signature
+    signature = only(call.signature)
     role = "bad" if index.deviates(call.rank, call.row) else "plain"
     if signature.parts:
         lines = labelled("batch", arguments(signature), width, role)
@@ -131,7 +147,7 @@ def same_stack(index: Index, call: Call, view: Across) -> int:
 
 def parts(index: Index, call: Call, unfolded: bool) -> list[Line]:
     """The members of a batch."""
-    many = call.signature.parts
+    many = only(call.signature).parts
     shown = many if unfolded or len(many) <= SHOWN_PARTS + 1 else many[:SHOWN_PARTS]
     names = [f"  {named(index.job, call.group, part)}".ljust(24) for part in shown]
     lines: list[Line] = [[(f"{name} {arguments(part)}", "plain")] for name, part in zip(names, shown)]

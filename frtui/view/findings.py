@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frtui.engine.finding import POSSIBLE, Finding
 from frtui.model import Job
-from frtui.view.rows import Keyed, Line, Page, Rows, cut, pad, wrap
+from frtui.view.rows import Keyed, Line, Page, Rows, cells, cut, pad, wrap
 from frtui.view.words import BAD, DOUBT, OK, WARN, count, label, place, rank_list
 
 NOTES = ("problems", "missing")
@@ -19,14 +19,18 @@ def glyph(finding: Finding) -> tuple[str, str]:
 
 
 def call_name(job: Job, finding: Finding, width: int = 60) -> str:
-    """`tp:7 all_reduce #85`."""
-    group = label(job.groups[finding.group].label, width) if finding.group is not None else ""
+    """`tp:7 all_reduce #85`; where there is no room for it, the group is shortened."""
     seq = "" if finding.seq is None else f"p2p #{finding.seq}" if finding.p2p else f"#{finding.seq}"
-    return " ".join(part for part in (group, finding.op, seq) if part)
+    call = " ".join(part for part in (finding.op, seq) if part)
+    if finding.group is None:
+        return call
+    room = max(4, width - cells(call) - bool(call))
+    return f"{label(job.groups[finding.group].label, room)} {call}".rstrip()
 
 
 def rows(job: Job, findings: tuple[Finding, ...]) -> Rows:
     kinds = max((len(f.kind) for f in findings), default=0)
+    sure = max((len(f.confidence) for f in findings), default=0)
     blamed = max((len(rank_list(f.ranks)) for f in findings), default=0)
     notes = note_names(job)
 
@@ -35,13 +39,16 @@ def rows(job: Job, findings: tuple[Finding, ...]) -> Rows:
             return note(job, notes[i - len(findings)])
         finding = findings[i]
         mark, role = glyph(finding)
+        site = "  " + place(finding.site) if finding.site else ""
+        # A line number that is cut would pass for another one: the group's name gives way.
+        room = width - 2 - kinds - 1 - sure - 1 - (blamed + 1 if blamed else 0) - cells(site)
         return [
             (mark + " ", role),
             (pad(finding.kind, kinds + 1), "bold"),
-            (pad(finding.confidence, 9), "dim"),
+            (pad(finding.confidence, sure + 1), "dim"),
             (pad(rank_list(finding.ranks), blamed + 1) if blamed else "", "bold"),
-            (call_name(job, finding, 20 if width < 100 else 60), "plain"),
-            ("  " + place(finding.site) if finding.site else "", "bold"),
+            (call_name(job, finding, room), "plain"),
+            (site, "bold"),
         ]
 
     return Keyed(range(len(findings) + len(notes)), say)

@@ -2,45 +2,61 @@
 
 from __future__ import annotations
 
-from frtui.engine.finding import Finding
-from frtui.model import NONE
+from typing import TYPE_CHECKING
+
+from frtui.model import NONE, Group
 from frtui.text import ranges
 from frtui.view.index import Frontier, Index
 from frtui.view.rows import Keyed, Line, Rows, cells, pad
 from frtui.view.words import BAD, DOUBT, count, label
 
+if TYPE_CHECKING:
+    from frtui.engine.finding import Finding
+
 
 def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
     blamed = frozenset(f.group for f in findings if f.group is not None and f.kind not in ("no-hang", "inconclusive"))
+    numbers = index.number_width
     longest = max((cells(g.label) for g in index.job.groups), default=0)
 
     def say(number: int, width: int) -> Line:
         group, frontier = index.job.groups[number], index.frontier(number)
         mark, role = (BAD, "bad") if number in blamed else (DOUBT, "warn") if frontier.missing else (" ", "plain")
-        names = min(longest, 13 if width < 34 else 16 if width < 60 else 40)
-        seq = "" if frontier.seq == NONE or frontier.p2p else f"#{frontier.seq}"
-        word, word_role = progress(frontier, len(group.ranks))
+        names = min(longest, 11 if width < 34 else 16 if width < 60 else 40)
+        p2p = frontier.p2p or frontier.seq == NONE and frontier.used
+        seq = "p2p" if p2p else "" if frontier.seq == NONE else f"#{frontier.seq}"
         return [
             (mark + " ", role),
             (pad(label(group.label, names), names + 1), role if mark == BAD else "plain"),
-            (pad(seq, 6) if names > 13 else pad(seq, 5) + " " * (len(seq) > 4), "plain"),
-            (word, word_role),
-            (who(frontier), "warn"),
-            (f"  {count(len(group.ranks), 'rank')}: {ranges(group.ranks)}", "dim"),
-            ("  members put together from the entries" if group.rebuilt else "", "dim"),
+            (pad(seq, numbers + 1), "plain"),
+            *standing(frontier, group, width - 4 - names - numbers, width < 60),
         ]
 
     return Keyed(range(len(index.job.groups)), say)
 
 
+def standing(frontier: Frontier, group: Group, room: int, narrow: bool) -> Line:
+    """`1 of 4, not 1-3  4 ranks: 0-3`; a narrow pane leaves out from the end what has no room as a whole."""
+    word, role = progress(frontier, len(group.ranks))
+    absent, members = who(frontier), f"  {count(len(group.ranks), 'rank')}: {ranges(group.ranks)}"
+    members += "  put together from the entries" if group.rebuilt else ""
+    if narrow and len(word + absent) > room:
+        word, absent = word.replace(" of ", "/"), absent.replace(",", "")
+    if narrow and len(word + absent) > room:
+        word, absent = word.replace("/", " of ").partition(" on ")[0], ""
+    if narrow and len(word + absent + members) > room:
+        members = ""
+    return [(word, role), (absent, "warn"), (members, "dim")]
+
+
 def progress(frontier: Frontier, size: int) -> tuple[str, str]:
     if frontier.p2p:
-        return f"p2p open on {count(len(frontier.joined), 'rank')}", "warn"
+        return f"open on {len(frontier.joined)}", "warn"
     if frontier.open:
         return f"{len(frontier.joined)} of {size}", "warn" if len(frontier.joined) < size else "plain"
     if frontier.seq != NONE:
         return "done", "ok"
-    return ("p2p done", "ok") if frontier.used else ("unused", "dim")
+    return ("done", "ok") if frontier.used else ("unused", "dim")
 
 
 def who(frontier: Frontier) -> str:

@@ -48,6 +48,7 @@ class Index:
         self._frontiers: dict[int, Frontier] = {}
         self._differs: dict[tuple[int, int], frozenset[int]] = {}
         self._places: dict[int, str] = {}
+        self._number_width = 0
 
     def ends(self, rank: int) -> Ends:
         found = self._ends.get(rank)
@@ -63,6 +64,18 @@ class Index:
         last = dict(zip(map(group.__getitem__, calls), calls))
         # Newest first, so that the oldest unfinished call of a group is the one that stays.
         return Ends(last, {group[row]: row for row in reversed(calls) if not done[row]})
+
+    @property
+    def number_width(self) -> int:
+        """Columns that the longest number of a last or unfinished call takes: `#85`, `p#3`."""
+        if not self._number_width:
+            widest = 3
+            for rank, data in self.job.ranks.items():
+                seq, p2p_seq, p2p = data.entries.seq, data.entries.p2p_seq, data.entries.p2p
+                for row in {*self.ends(rank).last.values(), *self.ends(rank).open.values()}:
+                    widest = max(widest, len(f"p#{p2p_seq[row]}" if p2p[row] else f"#{seq[row]}"))
+            self._number_width = widest
+        return self._number_width
 
     def rows(self, rank: int, group: int | None) -> Sequence[int]:
         """The calls of a rank, oldest first, in one group or in all."""

@@ -11,9 +11,9 @@ from frtui.view import call, calls, findings, groups, query, ranks, select
 from frtui.view.across_page import AcrossPage
 from frtui.view.index import Index
 from frtui.view.rows import Page, Rows
-from frtui.view.select import ACROSS, CALL, MISSING, PROBLEMS, Selection
+from frtui.view.select import ACROSS, CALL, MISSING, NAMES, PROBLEMS, Selection
 
-NAMES = ("findings", "ranks", "groups", "calls", "call")
+__all__ = ["NAMES", "Pane", "Panes"]
 
 
 class Pane(NamedTuple):

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from frtui.engine.finding import Finding
+from typing import TYPE_CHECKING
+
 from frtui.model import Rank
 from frtui.view.index import Index
 from frtui.view.rows import Keyed, Line, Rows, pad
-from frtui.view.words import BAD, DOUBT, clock, label, named, number
+from frtui.view.words import BAD, DOUBT, clock, label, number, operation
+
+if TYPE_CHECKING:
+    from frtui.engine.finding import Finding
+
+NARROW = 34
+"""Columns below which the group is the last thing that a line says."""
 
 
 def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
@@ -14,6 +21,7 @@ def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
     waiting = frozenset(rank for finding in findings for rank in finding.waiting)
     digits = len(str(index.world[-1])) if index.world else 1
     hosts = min(18, max((len(rank.host) for rank in index.job.ranks.values()), default=0))
+    numbers = index.number_width
     newest = max((newest_ns(rank) for rank in index.job.ranks.values()), default=0)
 
     def say(rank: int, width: int) -> Line:
@@ -21,17 +29,18 @@ def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
         head: Line = [
             (mark + " ", role),
             (f"{rank:>{digits}} ", "plain" if mark == " " else role),
-            (pad(word, 9), role),
+            (pad(word, 8), role),
         ]
         if rank not in index.job.ranks:
             return head
         seq, op, group = standing(index, rank)
         data = index.job.ranks[rank]
-        name = label(group, 12 if width < 60 else 30)
+        head.append((pad(seq, numbers + 1), "plain"))
+        if width < NARROW:
+            return [*head, (label(group, max(6, width - 12 - digits - numbers)), "dim")]
         lag = (newest - newest_ns(data)) / 1e9 if newest_ns(data) > 0 else 0
         return head + [
-            (pad(seq, 6), "plain"),
-            (" " + pad(name, 10 if width < 34 else 12), "dim"),
+            (pad(label(group, 12 if width < 60 else 30), 12), "dim"),
             (" " + pad(op, 18), "plain"),
             (" " + pad(data.host, hosts) if hosts else "", "dim"),
             (f"  last call {clock(newest_ns(data))}" if newest_ns(data) > 0 else "", "dim"),
@@ -61,7 +70,7 @@ def standing(index: Index, rank: int) -> tuple[str, str, str]:
     if row < 0:
         return "", "", ""
     call = index.job.call(rank, row)
-    op = "batch" if call.signature.parts else named(index.job, call.group, call.signature)
+    op = "batch" if len(call.signature.parts) > 1 else operation(index.job, call.group, call.signature)
     return number(call).replace("p2p ", "p"), op, index.job.groups[call.group].label
 
 

@@ -6,8 +6,11 @@ from bisect import bisect_left, insort
 
 from frtui.model import Job
 from frtui.text import clean, ranges
-from frtui.view.rows import Line, Page, Rows, cut_left, wrap
+from frtui.view.rows import Line, Page, Rows, cells, cut_left, wrap
 from frtui.view.words import OK, count, size
+
+PATH = 24
+"""Columns of the folder's name in the first line that the rest must leave."""
 
 
 class Reading(Rows):
@@ -53,8 +56,8 @@ def message(text: str, hint: str) -> Page:
 def headline(job: Job, width: int) -> str:
     """The first line of the screen: what was read."""
     missing = job.missing
+    source = clean(job.source)
     parts = [
-        cut_left(clean(job.source), max(16, width - 48)),
         f"attempt {job.attempt} of {len(job.attempts)}" if job.attempt else "",
         count(len(job.ranks), "rank") + (f" of {len(job.world)}, no dump from {ranges(missing)}" if missing else ""),
         count(len(job.groups), "group"),
@@ -62,4 +65,8 @@ def headline(job: Job, width: int) -> str:
         "/".join(job.backends),
         ("version " + ", ".join(job.versions)) if job.versions else "",
     ]
-    return "  ".join(part for part in parts if part)
+    told = [part for part in parts if part]
+    while len(told) > 1 and cells("  ".join(told)) + 2 + min(cells(source), PATH) > width:
+        told.pop()
+    rest = "  ".join(told)
+    return f"{cut_left(source, max(PATH, width - cells(rest) - 2))}  {rest}"

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from frtui.engine.finding import Finding
 from frtui.model import NONE
-from frtui.view.index import Index
+
+if TYPE_CHECKING:
+    from frtui.engine.finding import Finding
+    from frtui.view.index import Index
+
+NAMES = ("findings", "ranks", "groups", "calls", "call")
+"""The panes, in the order of their numbers."""
 
 CALL, ACROSS, PROBLEMS, MISSING = "call", "across", "problems", "missing"
 

@@ -19,6 +19,7 @@ LEGEND = (
     (WAITS, "first unfinished call"),
     (QUEUED, "queued behind it"),
     (DIFFERS, "differs from other ranks"),
+    ("p#", "number of a send or recv"),
 )
 
 ASCII = str.maketrans("✗✓≠▶●○›…→←↑↓·│─━", "x+#>*o>~><^v.|-=")
@@ -65,6 +66,7 @@ def shapes(many: Sequence[Shape]) -> str:
 
 def arguments(signature: Signature) -> str:
     """Sizes and dtypes of a call in a few words: `[4096] bf16`, `[3,4] → [2,3,4] f32`."""
+    signature = only(signature)
     if signature.parts:
         kinds = [f"{part.op} {arguments(part)}".rstrip() for part in signature.parts]
         return ", ".join(f"{kinds.count(k)} x {k}" if kinds.count(k) > 1 else k for k in dict.fromkeys(kinds))
@@ -77,12 +79,17 @@ def arguments(signature: Signature) -> str:
     return f"{into} {kind} → {out} {out_kind}".strip()
 
 
-def operation(job: Job, call: Call) -> str:
+def only(signature: Signature) -> Signature:
+    """The one member of a batch of one, which is what it amounts to; else the signature itself."""
+    return signature.parts[0] if len(signature.parts) == 1 else signature
+
+
+def operation(job: Job, group: int, signature: Signature) -> str:
     """`all_reduce`; `send 0→1` with global ranks; `batch of 4 send/recv`."""
-    signature = call.signature
+    signature = only(signature)
     if signature.parts:
         return f"batch of {len(signature.parts)} " + "/".join(dict.fromkeys(part.op for part in signature.parts))
-    return named(job, call.group, signature)
+    return named(job, group, signature)
 
 
 def named(job: Job, group: int, signature: Signature) -> str:

@@ -492,3 +492,9 @@ def test_a_call_that_only_its_abort_completed(judge: Judge) -> None:
     rows = {r: [*steps(3), *([entry(4, duration=600_010.0, timeout=600_000)] if r else [])] for r in range(3)}
     [found] = judge({r: dump(e, pg_config=world(3)) for r, e in rows.items()})
     assert (found.kind, found.ranks, found.seq) == ("not-joined", (0,), 4)
+
+
+def test_a_call_without_a_number_is_matched_with_nothing(judge: Judge) -> None:
+    odd = dump([entry(1), entry(2, state=OPEN)], pg_config=world(3))
+    del odd["entries"][1]["collective_seq_id"]
+    assert [f.kind for f in judge({0: odd, **{r: dump(steps(1), pg_config=world(3)) for r in (1, 2)}})] == ["no-hang"]

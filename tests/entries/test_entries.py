@@ -102,6 +102,15 @@ def test_json_and_csv_hold_every_entry(tmp_path: Path) -> None:
     assert json.loads(table[0]["input_sizes"]) == [[4]]
 
 
+def test_no_field_of_the_csv_is_a_formula(tmp_path: Path) -> None:
+    rows = [entry(1, "=cmd|' /C calc'!A0", group=(name, "")) for name in ("=1", "+1", "-1", "@A1", "tp-1")]
+    write(tmp_path, {0: dump(rows)})
+    table = list(csv.DictReader(io.StringIO(printed(tmp_path, "csv"))))
+    assert [row["group"] for row in table] == ["'=1", "'+1", "'-1", "'@A1", "tp-1"]
+    assert {row["op"][:5] for row in table} == {"'=cmd"}
+    assert {row["collective_seq_id"] for row in table} == {"1"}
+
+
 def test_no_entries_at_all(tmp_path: Path) -> None:
     write(tmp_path, {0: dump([], pg_config={WORLD: [0]})})
     assert json.loads(printed(tmp_path, "json")) == []

@@ -230,9 +230,9 @@ def test_no_tuple_of_tuples_reaches_the_c_unpickler(name: str) -> None:
 HOSTILE = {
     "memo bomb of lists": _bomb(90, b"](GGe"),
     "memo bomb of lists as sizes": b"\x80\x02}(X\x07\0\0\0entries](}(X\x0e\0\0\0profiling_nameX\x01\0\0\0x"
-    b"X\x0b\0\0\0input_sizes](" + _bomb(90, b"](GGe")[2:-1] + b"eueu.",
+    b"X\x11\0\0\0collective_seq_idK\x01X\x0b\0\0\0input_sizes](" + _bomb(90, b"](GGe")[2:-1] + b"eueu.",
     "memo bomb of frames": b"\x80\x02}(X\x07\0\0\0entries](}(X\x0e\0\0\0profiling_nameX\x01\0\0\0x"
-    b"X\x06\0\0\0frames](" + _bomb(90, b"](GGe")[2:-1] + b"eueu.",
+    b"X\x11\0\0\0collective_seq_idK\x01X\x06\0\0\0frames](" + _bomb(90, b"](GGe")[2:-1] + b"eueu.",
     "memo bomb of tuples": _bomb(90, b"GG\x86"),
     "3 GB claimed": b"\x80\x02}(X\x07\0\0\0versionX" + struct.pack("<I", 3_000_000_000) + b"2.10u.",
     "3 GB claimed by protocol 4": b"\x80\x04\x8d" + struct.pack("<Q", 3_000_000_000) + b"x.",

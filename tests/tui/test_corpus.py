@@ -19,7 +19,7 @@ CASES = sorted(CORPUS.glob("real/*.truth.json")) + sorted(CORPUS.glob("simulated
 
 def read(folder: Path) -> Panes:
     job = load(folder)
-    return Panes(job, diagnose(job))
+    return Panes(job, tuple(diagnose(job)))
 
 
 @pytest.mark.skipif(not CASES, reason="no ../shared/corpus beside the project")

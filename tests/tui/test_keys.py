@@ -169,6 +169,10 @@ async def across(pilot: Pilot[None], _: Path) -> None:
     assert main(pilot).trail.now.topic == ACROSS
     await press(pilot, "x")
     assert main(pilot).trail.now.topic == "call"
+    await press(pilot, "2", "x")
+    assert focused(pilot) == "call"
+    await press(pilot, "x")
+    assert focused(pilot) == "ranks"
 
 
 @checks("c")
@@ -302,3 +306,12 @@ def test_the_help_fits_a_small_terminal_and_names_every_key() -> None:
     assert all(len(line) <= 80 and "…" not in line for line in lines)
     for shown, told in keys.families():
         assert any(shown in line and told in line for line in lines), shown
+
+
+async def test_an_export_to_nobodys_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with stuck(tmp_path / "job") as pilot:
+        await press(pilot, "e")
+        await press(pilot, *["backspace"] * 60, *"~nobody-at-all/x", "enter")
+        assert toasts(pilot)[0].startswith("not written")
+        assert pilot.app.is_running

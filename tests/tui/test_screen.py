@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from frtui.text import clean
 from frtui.tui.app import FrtuiApp
 from frtui.tui.loader import folder
 from frtui.view.panes import NAMES, Panes
-from frtui.view.rows import Line, Rows
+from frtui.view.rows import Line, Page, Rows
 from tests.dumps import dump, entry, write
 from tests.tui.screens import focused, loaded, main, opened, pane, press, ready, rest, stuck, text, toasts
 from tests.view import jobs
@@ -316,3 +317,25 @@ async def test_the_mouse_moves_the_cursor_and_opens(tmp_path: Path) -> None:
 def test_all_panes_are_there() -> None:
     assert NAMES == ("findings", "ranks", "groups", "calls", "call")
     assert len(Rows()) == 0
+
+
+async def test_what_is_cut_at_the_edge_says_so(tmp_path: Path) -> None:
+    async with stuck(tmp_path) as pilot:
+        widget = main(pilot).desk.pane("calls")
+        width = widget.size.width
+        cut, fits = "x" * (width + 1), "x" * width
+        for text in (cut, fits, fits[:-1] + " y"):
+            widget.show(Page(partial(shown_as, text)))
+            shown = widget.render_line(1).text
+            assert len(shown) == width
+            assert shown.endswith("…") == (text == cut)
+
+
+def shown_as(text: str, _width: int) -> list[Line]:
+    return [[(text, "plain")]]
+
+
+async def test_messages_do_not_pile_up(tmp_path: Path) -> None:
+    async with stuck(tmp_path) as pilot:
+        await press(pilot, "n", "n", "n")
+        assert len(toasts(pilot)) == 1

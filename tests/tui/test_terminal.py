@@ -90,6 +90,7 @@ def test_ctrl_z_suspends_and_comes_back(folder: Path) -> None:
         os.kill(pid, signal.SIGCONT)
         terminal.settle()
         assert b"\x1b[?1049h" in terminal.seen[before:]
+        assert all(title in terminal.seen[before:] for title in (b"1 Findings", b"2 Ranks", b"5 Call")), "drawn again"
         assert terminal.press(b"4") > 0
 
 
@@ -192,3 +193,10 @@ def test_the_main_path_under_tmux(tmp_path: Path) -> None:
     screen = wait_for("ended 0")
     assert "wrote" in screen
     assert list(tmp_path.glob("frtui-job-*.md"))
+
+
+def test_a_line_is_there_at_once_and_gone_with_the_screen(folder: Path) -> None:
+    with opened(folder) as terminal:
+        opening, screen = terminal.seen.index(b"opening "), terminal.seen.index(b"\x1b[?1049h")
+        assert opening < screen
+        assert b"\r\x1b[K" in terminal.seen[opening:screen]

@@ -79,7 +79,7 @@ def test_a_send_stands_beside_its_recv(tmp_path: Path) -> None:
 
 def test_a_send_without_its_recv_names_the_peer(tmp_path: Path) -> None:
     index, send = pipeline(tmp_path, 4, 3)
-    assert dict(across_p2p(index, send).absent) == {"not joined": (5,)}
+    assert dict(across_p2p(index, send).absent) == {"made no matching call": (5,)}
 
 
 def test_a_batch_stands_beside_the_batch_of_its_peer(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def said(panes: Panes, name: str, now: Selection | None = None, width: int = 120
 
 def test_findings_put_the_verdict_first(panes: Panes) -> None:
     first, second, *notes = said(panes, "findings", width=80)
-    assert first.startswith("✗ size-mismatch proven   rank 2 tp:7 all_reduce #6  layers.py:60")
-    assert second.startswith("✗ no-dump       likely   rank 4 default_pg all_reduce #2")
+    assert first.startswith("✗ size-mismatch proven rank 2 tp:7 all_reduce #6  layers.py:60")
+    assert second.startswith("✗ no-dump       likely rank 4 default_pg all_reduce #2")
     assert notes == [
         "! 1 file could not be read as written  Enter lists them",
         "! no dump from rank 4  Enter tells more",
@@ -48,7 +48,7 @@ def test_the_sentence_of_a_finding_is_wrapped_and_never_lost_silently(panes: Pan
 def test_ranks_say_state_and_standing(panes: Panes) -> None:
     ranks = said(panes, "ranks")
     assert [line.split()[:3] for line in ranks[:2]] == [["0", "waits", "#2"], ["1", "waits", "#2"]]
-    assert ranks[2].startswith("✗ 2 blamed   #6     tp:7")
+    assert ranks[2].startswith("✗ 2 blamed  #6  tp:7")
     assert ranks[4] == "✗ 4 no dump"
 
 
@@ -58,13 +58,13 @@ def test_a_finished_rank_is_done_and_an_empty_dump_is_empty(tmp_path: Path) -> N
 
     write(tmp_path, {0: dump([entry(1)], pg_config={("0", "default_pg"): (0, 1)}), 1: dump([], pg_config={})})
     ranks = said(Panes(load(tmp_path), ()), "ranks", Selection())
-    assert ranks[0].startswith("  0 done     #1")
+    assert ranks[0].startswith("  0 done    #1")
     assert ranks[1].startswith("? 1 empty")
 
 
 def test_groups_say_who_joined_and_who_is_missing(panes: Panes) -> None:
     groups = {line[2:].split()[0]: line for line in said(panes, "groups")}
-    assert "#2   2 of 5, not 2-3, no dump 4" in groups["default_pg"]
+    assert "#2  2 of 5, not 2-3, no dump 4" in groups["default_pg"]
     assert groups["tp:7"].startswith("✗ tp:7")
     assert "2 of 2" in groups["tp:7"]
     assert "done" in groups["tp:6"]
