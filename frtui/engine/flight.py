@@ -95,7 +95,8 @@ def membership(case: Case, group: int, root: Root) -> Finding | None:
             f"pg_config of {len(claims) - len(wrong)} others: ranks {theirs}",
         ],
         next_steps=[
-            f"compare what {who(wrong)} {verb(wrong, 'passes', 'pass')} to new_group or init_device_mesh with what the others pass"
+            f"compare what {who(wrong)} {verb(wrong, 'passes', 'pass')} to new_group or init_device_mesh "
+            "with what the others pass"
         ],
         call=root.calls[0],
     )
