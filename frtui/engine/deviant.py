@@ -123,6 +123,8 @@ def _evidence(case: Case, d: Deviation) -> list[str]:
     if d.before:
         lines.append("before that, " + fact(case, d.before))
     lines.append(_verdict_of(d))
+    if d.alike > 1 and d.kind in ("skipped-call", "extra-call"):
+        lines.append(f"{d.alike} calls in a row have equal arguments and line: any one of them may be the one")
     if not any(case.job.ranks[p[0]].entries.stack[p[1]] != NONE for p in (d.subject, d.reference) if p):
         lines.append("no stacks were recorded, so calls with equal arguments cannot be told apart")
     return lines

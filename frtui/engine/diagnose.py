@@ -115,12 +115,17 @@ def _nothing(case: Case) -> Finding:
 
 
 def _maybe_dead(case: Case) -> Finding:
-    """gloo retires a call when it fails, too: when a peer dies, the survivors' calls all look finished."""
+    """gloo retires a call when it fails, too: when a peer dies, the survivors' calls all look finished.
+
+    Where most dumps are missing, the folder is just not complete.
+    """
     missing = case.job.missing
+    few = 2 * len(missing) < len(case.job.world)
     return Finding(
-        "inconclusive",
+        "no-dump" if few else "inconclusive",
         POSSIBLE,
         f"Every recorded call looks finished, but {who(missing)} left no dump, and gloo shows failed calls so, too.",
+        ranks=missing if few else (),
         evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in list(case.job.ranks)[:8]),
         next_steps=(kernel_log(case, missing[0]), f"read the end of the log of {who(missing)}"),
     )

@@ -42,6 +42,8 @@ class Deviation:
     """(rank, row) of what the witnesses did in its place."""
     before: tuple[int, int] | None
     """(rank, row) of the deviating rank's last call before the parting."""
+    alike: int = 1
+    """So many calls in a row, up to this one, have equal arguments and call site: any of them may be the one."""
     foreseen: bool = False
     """Nothing that both sides recorded after the parting confirms it; what usually follows does."""
 
@@ -165,8 +167,17 @@ def _deviation(tokens: Tokens, wrong: _Camp, right: _Camp, edit: Edit, witness: 
         subject=None if kind == "skipped-call" else subject,
         reference=_call(right.best, edit.j),
         before=_call(wrong.best, edit.i - 1),
+        alike=_alike(wrong.best.tokens, edit.i) if kind == "extra-call" else _alike(right.best.tokens, edit.j),
         foreseen=not any(e.op == "same" and edit.j < e.j < len(right.best.rows) for e in edits),
     )
+
+
+def _alike(tokens: Series[Token], n: int) -> int:
+    """Length of the run of equal tokens that ends at `n`."""
+    first = n
+    while 0 < first < len(tokens) and tokens[first - 1] == tokens[n]:
+        first -= 1
+    return n - first + 1
 
 
 def _call(sequence: Sequence, n: int) -> tuple[int, int] | None:

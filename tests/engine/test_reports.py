@@ -498,3 +498,18 @@ def test_a_call_without_a_number_is_matched_with_nothing(judge: Judge) -> None:
     odd = dump([entry(1), entry(2, state=OPEN)], pg_config=world(3))
     del odd["entries"][1]["collective_seq_id"]
     assert [f.kind for f in judge({0: odd, **{r: dump(steps(1), pg_config=world(3)) for r in (1, 2)}})] == ["no-hang"]
+
+
+def test_which_of_equal_calls_was_left_out_is_not_pretended(judge: Judge) -> None:
+    lines = [30, 30, 30, 40]
+    ranks = {}
+    for r in range(3):
+        made = lines[1:] if r == 1 else lines
+        rows = [entry(n, site=("layers.py", line)) for n, line in enumerate(made, 1)]
+        rows[-1].update(input_sizes=[[9]], output_sizes=[[9]])
+        for row in rows[2:]:
+            row.update(state=OPEN, retired=False)
+        ranks[r] = dump(rows, pg_config=world(3))
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.seq) == ("skipped-call", (1,), 3)
+    assert "3 calls in a row have equal arguments and line: any one of them may be the one" in found.evidence

@@ -64,11 +64,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# gloo notices the closed connection and retires the survivors' calls: to the recorder they have finished.
-KILLED = pytest.param("kill", marks=pytest.mark.xfail(reason="all that is left is a gap in the ranks' files"))
-
-
-@pytest.mark.parametrize("fault", [*(f for f in TRUTH if f != "kill"), KILLED])
+@pytest.mark.parametrize("fault", TRUTH)
 def test_the_rank_that_did_it_is_named(fault: str, dumps: Path) -> None:
     finding = diagnose(load(dumps / fault))[0]
     assert finding.ranks == (BAD,), finding
