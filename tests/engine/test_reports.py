@@ -513,3 +513,47 @@ def test_which_of_equal_calls_was_left_out_is_not_pretended(judge: Judge) -> Non
     [found] = judge(ranks)
     assert (found.kind, found.ranks, found.seq) == ("skipped-call", (1,), 3)
     assert "3 calls in a row have equal arguments and line: any one of them may be the one" in found.evidence
+
+
+def test_a_batch_of_other_content(judge: Judge) -> None:
+    ranks = {}
+    for r in range(4):
+        ops = ["all_reduce", "broadcast"] if r == 1 else ["all_reduce", "all_reduce"]
+        ranks[r] = dump([*steps(2), *batch(ops, seq=3, state=OPEN)], pg_config=world(4))
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.seq, found.confidence) == ("coalesced-mismatch", (1,), 3, "proven")
+
+
+def test_send_and_recv_of_different_size(judge: Judge) -> None:
+    ranks = {
+        0: dump([*steps(2), entry(2, "send 0->1", sizes=[[8]], p2p_seq=1, state=OPEN)], pg_config=world(2)),
+        1: dump([*steps(2), entry(2, "recv 1<-0", sizes=[[6]], p2p_seq=1, state=OPEN)], pg_config=world(2)),
+    }
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.confidence) == ("p2p-mismatch", (0, 1), "possible")
+
+
+def test_calls_that_a_graph_swallowed(judge: Judge) -> None:
+    """Calls inside a CUDA graph are not recorded: the numbers have gaps, at other places on other ranks."""
+    ranks = {r: dump([entry(s) for s in range(1, 12) if s not in (4 + r, 5 + r)], pg_config=world(3)) for r in range(3)}
+    assert [f.kind for f in judge(ranks)] == ["no-hang"]
+
+
+def test_uneven_all_gather(judge: Judge) -> None:
+    """torch makes it from one broadcast a rank and a closing entry without sizes."""
+    members = ["_broadcast_oop"] * 3
+    gathered = [*steps(2), *batch(members, seq=3, closing="ALLGATHER_coalesced")]
+    ranks = {r: dump([*gathered, entry(4, state=OPEN)], pg_config=world(3)) for r in range(2)}
+    ranks[2] = dump(gathered, pg_config=world(3))
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.seq) == ("not-joined", (2,), 4)
+
+
+def test_several_dump_versions_in_one_job(judge: Judge) -> None:
+    versions = ["2.4", "2.9", "2.10", "2.10"]
+    ranks = {
+        r: dump([*steps(5), *([entry(6, state=OPEN)] if r != 1 else [])], version=v, pg_config=world(4))
+        for r, v in enumerate(versions)
+    }
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.seq) == ("not-joined", (1,), 6)
