@@ -28,7 +28,7 @@ def _in_group(case: Case, group: int, ahead_ok: bool) -> Deviation | None:
         return None
     start = max(lane.first for lane in lanes.values())
     mine = [s for rank in lanes if (s := case.tokens.in_group(group, rank, start)) and s.tokens]
-    found = compare(case.tokens, mine, lambda: _sibling_lanes(case, group, start), ahead_ok)
+    found = compare(case.tokens, mine, lambda: _sibling_lanes(case, group, start), ahead_ok, one_program=True)
     if found and found.kind == "skipped-call" and found.foreseen:
         # One group alone cannot tell a call left out from one added: what the rank did elsewhere can.
         return _over_all_groups(case, found) or found

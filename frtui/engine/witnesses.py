@@ -65,12 +65,18 @@ class _Camp:
 
 
 def compare(
-    tokens: Tokens, sequences: Iterable[Sequence], siblings: Callable[[], Iterable[Sequence]], ahead_ok: bool
+    tokens: Tokens,
+    sequences: Iterable[Sequence],
+    siblings: Callable[[], Iterable[Sequence]],
+    ahead_ok: bool,
+    one_program: bool = False,
 ) -> Deviation | None:
     """The deviation among `sequences`, all of which should be the same calls from the same start.
 
     `siblings` gives sequences of other groups that should also be the same. `ahead_ok` says that being
     further on than the others needs no explanation: only what both sides recorded can part them then.
+    With `one_program` all must be equal, and a majority is one of all of them; without, some may differ by
+    nature (stages of a pipeline), and it is one over those that part first.
     """
     camps = _camps(list(sequences), ahead_ok)
     if len(camps) < 2:
@@ -81,7 +87,8 @@ def compare(
         return None
     edit, other = min(partings, key=lambda found: found[0].j)
     voters = sum(len(s.tokens) > edit.j for s in main.members)
-    witness, right = _vote(main, other, voters, siblings, edit)
+    against = sum(len(camp.ranks) for camp in (others if one_program else [other]))
+    witness, right = _vote(main, other, voters > against, voters, siblings, edit)
     if right is other:
         main, other = other, main
         edit = _part(other.best, main.best, ahead_ok) or edit
@@ -116,9 +123,14 @@ def _script(subject: Sequence, reference: Sequence) -> list[Edit]:
 
 
 def _vote(
-    main: _Camp, other: _Camp, voters: int, siblings: Callable[[], Iterable[Sequence]], edit: Edit
+    main: _Camp,
+    other: _Camp,
+    majority: bool,
+    voters: int,
+    siblings: Callable[[], Iterable[Sequence]],
+    edit: Edit,
 ) -> tuple[tuple[str, int], _Camp]:
-    if voters > len(other.ranks):
+    if majority:
         return (MEMBERS, voters), main
     for_main, for_other = 0, 0
     for n, sibling in enumerate(siblings()):

@@ -557,3 +557,10 @@ def test_several_dump_versions_in_one_job(judge: Judge) -> None:
     }
     [found] = judge(ranks)
     assert (found.kind, found.ranks, found.seq) == ("not-joined", (1,), 6)
+
+
+def test_two_of_four_are_no_majority(judge: Judge) -> None:
+    sizes = {0: 4, 1: 4, 2: 5, 3: 6}
+    ranks = {r: dump([entry(1, sizes=[[n]], state=OPEN)], pg_config=world(4)) for r, n in sizes.items()}
+    [found] = judge(ranks)
+    assert (found.kind, found.confidence) == ("size-mismatch", "possible")
