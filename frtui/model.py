@@ -73,6 +73,11 @@ class Group(NamedTuple):
     """True where no `pg_config` gave the members and they were put together from the entries."""
 
     @property
+    def kind(self) -> tuple[str, int]:
+        """(description, size): groups that have both in common usually run one program."""
+        return self.desc, len(self.ranks)
+
+    @property
     def label(self) -> str:
         """Short name for people: `tp:7`, `default_pg`; a 40-digit hash name is cut to 8."""
         name = self.name[:8] if len(self.name) >= 40 else self.name

@@ -75,8 +75,7 @@ class Case:
         return [n for n in range(len(self.job.groups)) if n != group and self.kind(n) == self.kind(group)]
 
     def kind(self, group: int) -> tuple[str, int]:
-        """What siblings have in common: (description, size)."""
-        return self.job.groups[group].desc, len(self.job.groups[group].ranks)
+        return self.job.groups[group].kind
 
     def next_p2p(self, group: int, rank: int) -> list[tuple[int, int]]:
         """(rank, row) of the send or recv that comes next for `rank`, from those in its place in sibling groups."""

@@ -133,11 +133,11 @@ def _add_rank(lanes: Lanes, rank: Rank) -> None:
             last_done[e.group[row]] = row
     for group, lane in mine.items():
         lanes.collectives.setdefault(group, {})[rank.rank] = lane
-    # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
-    # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
-    finished = _finished_members(rank)
     # A collective without a number cannot be matched with anybody's.
     matched = (r for r in rank.calls if e.p2p[r] or e.seq[r] != NONE)
+    finished = _finished_members(rank)
+    # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
+    # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
     lanes.open[rank.rank] = [
         r for r in matched if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished
     ]

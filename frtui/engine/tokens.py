@@ -30,7 +30,7 @@ class Tokens:
     lanes: Lanes
     _ids: dict[Hashable, int] = field(default_factory=dict)
     _keys: dict[int, int] = field(default_factory=dict)
-    _sites: dict[int, int] = field(default_factory=dict)
+    _sites: dict[int, Frame | None] = field(default_factory=dict)
     _forms: dict[tuple[int, int], int] = field(default_factory=dict)
     _dtypes: bool = True
 
@@ -43,8 +43,12 @@ class Tokens:
 
     def site(self, rank: int, row: int) -> Frame | None:
         """The call site of a call; None without a Python frame outside torch."""
-        stack = self.job.ranks[rank].entries.stack[row]
-        return call_site(self.job.stacks[stack]) if stack >= 0 else None
+        return self._site_of(self.job.ranks[rank].entries.stack[row])
+
+    def _site_of(self, stack: int) -> Frame | None:
+        if stack not in self._sites:
+            self._sites[stack] = call_site(self.job.stacks[stack]) if stack >= 0 else None
+        return self._sites[stack]
 
     def _key_id(self, signature: int) -> int:
         if signature not in self._keys:
@@ -52,17 +56,14 @@ class Tokens:
         return self._keys[signature]
 
     def _site_id(self, stack: int) -> int:
-        if stack not in self._sites:
-            site = call_site(self.job.stacks[stack]) if stack >= 0 else None
-            self._sites[stack] = -1 if site is None else self._intern((site.filename, site.line))
-        return self._sites[stack]
+        site = self._site_of(stack)
+        return -1 if site is None else self._intern((site.filename, site.line))
 
     def _form_id(self, signature: int, stack: int) -> int:
         if (signature, stack) not in self._forms:
-            s = self.job.signatures[signature]
-            site = call_site(self.job.stacks[stack]) if stack >= 0 else None
-            known = site is not None and bool(s.inputs)
-            self._forms[signature, stack] = self._intern((s.inputs, s.outputs, site.filename)) if known and site else -1
+            s, site = self.job.signatures[signature], self._site_of(stack)
+            form = self._intern((s.inputs, s.outputs, site.filename)) if site and s.inputs else -1
+            self._forms[signature, stack] = form
         return self._forms[signature, stack]
 
     def _intern(self, thing: Hashable) -> int:
@@ -79,10 +80,10 @@ class Tokens:
         earlier = (n for n in self.job.ranks[rank].calls if n < row and self.site(rank, n) == site)
         return any(self.same((rank, n), place) for n in earlier)
 
-    def _identity(self, place: tuple[int, int]) -> tuple[int, str, int]:
-        e = self.job.ranks[place[0]].entries
-        group = self.job.groups[e.group[place[1]]]
-        return self._key_id(e.signature[place[1]]), group.desc, len(group.ranks)
+    def _identity(self, place: tuple[int, int]) -> tuple[int, tuple[str, int]]:
+        rank, row = place
+        e = self.job.ranks[rank].entries
+        return self._key_id(e.signature[row]), self.job.groups[e.group[row]].kind
 
     def _ring_key(self, signature: int, place: tuple[int, int]) -> int:
         """Like `_key_id`, with peers as steps around the ring from `place`, (index, number of members)."""
@@ -108,8 +109,7 @@ class Tokens:
             key = self._ring_key(e.signature[row], ring) if ring else self._key_id(e.signature[row])
             site = self._site_id(e.stack[row])
             if groups:
-                group = self.job.groups[e.group[row]]
-                key = self._intern((key, group.desc, len(group.ranks)))
+                key = self._intern((key, self.job.groups[e.group[row]].kind))
             tokens.append(Token(key, site, self._form_id(e.signature[row], e.stack[row])))
         still_open = set(self.lanes.open[rank])
         done = next((n for n, row in enumerate(rows) if row in still_open), len(rows))
