@@ -56,7 +56,7 @@ class Signature(NamedTuple):
     input_dtypes: tuple[str, ...] = ()
     output_dtypes: tuple[str, ...] = ()
     src: int = NONE
-    """Sender of a send or recv, *group-local* as torch writes it (format.md 1.7); NONE: any or unknown."""
+    """Sender of a send or recv, *group-local* as torch writes it (pytorch #139280); NONE: any or unknown."""
     dst: int = NONE
     parts: tuple[Signature, ...] = ()
     """The members of a coalesced batch, in the order in which they were added."""
@@ -126,7 +126,7 @@ class Entries:
         ("stack", "i"),  # index into Job.stacks; NONE: recorded without frames
         ("state", "b"),  # SCHEDULED, STARTED, COMPLETED
         ("retired", "b"),  # 1: the watchdog let go of it
-        ("done", "b"),  # 1: finished, i.e. completed, or on gloo retired (format.md 1.3)
+        ("done", "b"),  # 1: finished, i.e. completed, or on gloo, which leaves all scheduled, retired
         ("p2p", "b"),  # 1: send, recv, or the closing entry of a batch of them
         ("call", "i"),  # row of the call this entry belongs to: its own, or the batch's closing entry
         ("created", "q"),

@@ -17,7 +17,7 @@ class Token(NamedTuple):
     """One call for the purpose of comparison."""
 
     key: int
-    """Interned arguments (`agree.argument_key`); equal keys can be one call on the wire."""
+    """Interned arguments (`agree.argument_key`); equal keys can be one call on the wire, -1 matches every key."""
     site: int
     """Interned call site; -1 where the dump has no frames: matches every site."""
     form: int = -1
@@ -43,13 +43,18 @@ are a replaced call; one added or left out explains more than two unrelated ones
 the other order more than one added here and another left out there."""
 
 
+def alike(a: Token, b: Token) -> bool:
+    """Whether two calls have arguments that go together."""
+    return a.key == b.key or -1 in (a.key, b.key)
+
+
 def score(a: Token, b: Token) -> int:
     """How well two calls match as one and the same.
 
     Another operation on equal sizes in the same file (a broadcast for an all_reduce) is a replaced call too.
     """
     near = a.site == b.site or -1 in (a.site, b.site)
-    if a.key == b.key:
+    if alike(a, b):
         return SAME if near else ELSEWHERE
     return REPLACED if near or a.form == b.form != -1 else UNRELATED
 
@@ -127,7 +132,7 @@ def _trace(
         di, dj = _STEP[op]
         i, j = i - di, j - dj
         if op == "pair":
-            op = "same" if a[i].key == b[j].key else "replace"
+            op = "same" if alike(a[i], b[j]) else "replace"
         edits.append(Edit(op, i, j))
     return edits[::-1]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from frtui.engine import lanes as lanes_of
 from frtui.engine import waits as waits_of
-from frtui.engine.agree import canonical
+from frtui.engine.agree import unknown_content
 from frtui.engine.lanes import Lanes
 from frtui.engine.roots import Root, roots
 from frtui.engine.tokens import Tokens
@@ -102,4 +102,4 @@ class Case:
         e = dump.entries
         signature = self.job.signatures
         rows = [row for row in dump.calls if e.group[row] == group]
-        return [row for row in rows if (s := signature[e.signature[row]]).parts or canonical(s.op) != "coalesced"]
+        return [row for row in rows if not unknown_content(signature[e.signature[row]])]

@@ -11,7 +11,7 @@ PROVEN, LIKELY, POSSIBLE = "proven", "likely", "possible"
 
 @dataclass(frozen=True)
 class Finding:
-    """One cause, whom it blames, what proves it and what follows from it (verdicts.md section 5)."""
+    """One cause, whom it blames, what proves it and what follows from it."""
 
     kind: str
     """A name from the table of verdicts: `size-mismatch`, `not-joined`, `no-hang`, …"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from frtui.engine.agree import argument_key, dtypes_recorded
+from frtui.engine.agree import argument_key, dtypes_recorded, unknown_content
 from frtui.engine.align import Token
 from frtui.engine.lanes import Lanes
 from frtui.model import NONE, Frame, Job, Signature
@@ -52,7 +52,8 @@ class Tokens:
 
     def _key_id(self, signature: int) -> int:
         if signature not in self._keys:
-            self._keys[signature] = self._intern(argument_key(self.job.signatures[signature], self._dtypes))
+            s = self.job.signatures[signature]
+            self._keys[signature] = -1 if unknown_content(s) else self._intern(argument_key(s, self._dtypes))
         return self._keys[signature]
 
     def _site_id(self, stack: int) -> int:
@@ -108,7 +109,7 @@ class Tokens:
         for row in rows:
             key = self._ring_key(e.signature[row], ring) if ring else self._key_id(e.signature[row])
             site = self._site_id(e.stack[row])
-            if groups:
+            if groups and key >= 0:
                 key = self._intern((key, self.job.groups[e.group[row]].kind))
             tokens.append(Token(key, site, self._form_id(e.signature[row], e.stack[row])))
         still_open = set(self.lanes.open[rank])

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from frtui.model import NONE, Job, Signature
+from frtui.model import NONE, Job
 from frtui.stacks import call_site
 from frtui.view.words import place
-
-# These treat ranks differently, so that their sizes differ without any fault (format.md 1.7).
-_UNEVEN = ("scatter", "gather", "gather_single", "send", "recv", "coalesced", "broadcast_oop", "reduce_oop")
 
 
 class Ends(NamedTuple):
@@ -47,6 +44,7 @@ class Index:
         self._by_seq: dict[tuple[int, int], dict[int, int]] = {}
         self._frontiers: dict[int, Frontier] = {}
         self._differs: dict[tuple[int, int], frozenset[int]] = {}
+        self._dtypes: bool | None = None
         self._places: dict[int, str] = {}
         self._number_width = 0
 
@@ -150,22 +148,18 @@ class Index:
         return rank in self._differs[key]
 
     def _find_deviating(self, group: int, seq: int) -> frozenset[int]:
+        # Here, not above: the screen paints its frame before it has a job, and the engine takes its time to import.
+        from frtui.engine.agree import argument_key, dtypes_recorded, unknown_content
+
+        if self._dtypes is None:
+            self._dtypes = dtypes_recorded(self.job)
         ranks: dict[object, list[int]] = {}
         for rank in self.job.groups[group].ranks:
             row = self.row_of(rank, group, seq)
             if row >= 0:
                 signature = self.job.signatures[self.job.ranks[rank].entries.signature[row]]
-                ranks.setdefault(comparable(signature), []).append(rank)
+                if not unknown_content(signature):
+                    ranks.setdefault(argument_key(signature, self._dtypes), []).append(rank)
         most = max(map(len, ranks.values()), default=0)
         tied = sum(len(those) == most for those in ranks.values()) > 1
         return frozenset(r for those in ranks.values() if len(ranks) > 1 and (tied or len(those) < most) for r in those)
-
-
-def comparable(signature: Signature) -> object:
-    """What members of a group must have in common in one call."""
-    op = signature.op.strip("_").lower()
-    if op in _UNEVEN or "to_all" in op or "toall" in op:
-        return op
-    if signature.parts:
-        return (op, tuple(map(comparable, signature.parts)))
-    return (op, signature.inputs, signature.outputs, signature.input_dtypes, signature.output_dtypes)

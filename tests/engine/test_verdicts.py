@@ -231,3 +231,14 @@ def test_the_example_of_the_manual(judge: Judge) -> None:  # docs/engine.md
     assert found.site
     assert found.site.place == "train.py:12"
     assert found.waiting == (0, 2, 3)
+
+
+def test_a_batch_whose_members_fell_out_of_the_ring(judge: Judge) -> None:
+    """On rank 0 the ring begins with the closing entry; what was in the batch is unknown, not different."""
+    ranks = {}
+    for r in range(3):
+        rows = batch(["all_reduce", "all_reduce"], seq=3)
+        rows = [*(rows[2:] if r == 0 else rows), entry(4, site=("train.py", 70), state=OPEN)]
+        ranks[r] = dump(rows[:-1] if r == 2 else rows, first_record=7 if r == 0 else 5, pg_config=world(3))
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.seq) == ("not-joined", (2,), 4)

@@ -1,4 +1,4 @@
-"""Coalesced batches are one call, and nothing else is (V3, V6, V16 and their neighbours)."""
+"""Coalesced batches are one call, and nothing else is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are cut, damaged or hostile (F3, F13): each is named, the rest is read, nothing is executed."""
+"""Files that are cut, damaged or hostile: each is named, the rest is read, nothing is executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are read, and as which rank, host and attempt (F1, F2, F5, F7, F8, F9, F12)."""
+"""Which files are read, and as which rank, host and attempt."""
 
 from __future__ import annotations
 

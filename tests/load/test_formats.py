@@ -1,4 +1,4 @@
-"""Every version and spelling of a dump gives the same model (F4, F6, F10, F11, V21)."""
+"""Every version and spelling of a dump gives the same model."""
 
 from __future__ import annotations
 

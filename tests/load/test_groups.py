@@ -1,4 +1,4 @@
-"""Process groups from what the ranks say of them (V4, V5, V16, V17, F15)."""
+"""Process groups from what the ranks say of them."""
 
 from __future__ import annotations
 
