@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-COMMANDS = ("report", "entries", "demo")
+COMMANDS = ("report", "entries", "demo", "env", "doctor")
 
 HELP = """\
 Find the rank, the call and the source line that a stuck PyTorch job waits for, from a folder of Flight Recorder
@@ -24,6 +24,8 @@ dumps (one file per rank).
   frtui report DIR       print the report (text, markdown or json)
   frtui entries DIR      print the raw entries side by side, one column a rank
   frtui demo [NAME]      open the screen on dumps that come with frtui
+  frtui env              print what to set so that a job leaves dumps
+  frtui doctor           check what is set: will there be dumps, and where
 
 `frtui COMMAND --help` lists the options of each. A folder that is called like a command: ./report
 """
@@ -39,6 +41,17 @@ examples:
   frtui /tmp/dumps
   frtui report /tmp/dumps --format markdown -o report.md
   frtui entries /tmp/dumps --selected-ranks 0 3-7 --pg-filters tp --stack
+"""
+ENV_HELP = """\
+Print the environment variables to set so that a job leaves dumps, in the names that its torch understands.
+
+  eval "$(frtui env --torch 2.7 --dir /shared/dumps)"       bash, zsh
+  frtui env --for fish | source                             fish
+  frtui env --for slurm                                     lines for an sbatch script; also: k8s, torchrun
+"""
+DOCTOR_HELP = """\
+Check the environment: what will be recorded and dumped, where dumps go, and what is misspelt, missing or in the way.
+Run it where the job runs. Ends with 1 when a dump would be lost, else with 0; 2 when FILE can't be read.
 """
 
 
@@ -85,6 +98,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         return _entries_parser().parse_args(arguments[1:])
     if command == "demo":
         return _demo_parser().parse_args(arguments[1:])
+    if command == "env":
+        return _env_parser().parse_args(arguments[1:])
+    if command == "doctor":
+        return _doctor_parser().parse_args(arguments[1:])
     return _screen_parser().parse_args(arguments)
 
 
@@ -134,6 +151,24 @@ def _demo_parser() -> Parser:
     parser.add_argument("--list", action="store_true", help="list the names")
     parser.set_defaults(prefix=None, attempt=None)
     _add_screen(parser)
+    return parser
+
+
+def _env_parser() -> Parser:
+    from recorder.setup import advice
+
+    parser = _parser("env", ENV_HELP)
+    advice.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _doctor_parser() -> Parser:
+    from recorder.setup import doctor
+
+    parser = _parser("doctor", DOCTOR_HELP)
+    doctor.add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 

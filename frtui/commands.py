@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,14 @@ class Failed(Exception):
 
 
 def run(options: argparse.Namespace) -> int:
-    command = {"screen": screen, "report": report, "entries": entries, "demo": demo}[options.command]
+    command = {
+        "screen": screen,
+        "report": report,
+        "entries": entries,
+        "demo": demo,
+        "env": env,
+        "doctor": doctor,
+    }[options.command]
     try:
         return command(options)
     except Failed as error:
@@ -85,6 +92,28 @@ def entries(options: argparse.Namespace) -> int:
         raise Failed(str(error), USAGE) from None
     _write(options.output, _as_ascii(data) if options.ascii and options.format == "table" else data)
     return NO_HANG
+
+
+def env(options: argparse.Namespace) -> int:
+    from recorder.setup import advice
+
+    return _printed(advice.run, options)
+
+
+def doctor(options: argparse.Namespace) -> int:
+    from recorder.setup import doctor
+
+    return _printed(doctor.run, options)
+
+
+def _printed(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """`run` writes to stdout itself."""
+    try:
+        return run(options)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise Failed(f"cannot write to stdout: {error.strerror}") from None
 
 
 def _no_screen() -> str:
