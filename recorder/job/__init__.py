@@ -1,0 +1,1 @@
+"""What runs inside a rank: recording its calls, and writing its dump."""

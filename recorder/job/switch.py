@@ -1,0 +1,227 @@
+"""Switching the recorder on in a job, and off again.
+
+What is per process (kernels, the watch thread, signal handlers, hooks) is set up once. What is per life of the
+default process group (ring, session) begins when torch makes the group, so that a rank which hangs before its first
+call has left something too.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import signal
+import sys
+import threading
+from typing import Any, Callable
+
+from recorder import ringfile
+from recorder.job import interpose, peers, signals
+from recorder.job.options import Options
+from recorder.job.session import Session
+from recorder.job.signals import FaultFile, Signals
+from recorder.job.watch import Watch
+from recorder.paths import fault_path
+
+_FLUSH_S = 2.0
+
+
+class _Process:
+    """What this process has set up."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.generation = 0
+        self.pid = os.getpid()
+        self.signals: Signals | None = None
+        self.watch: Watch | None = None
+        self.faults: FaultFile | None = None
+
+    @property
+    def session(self) -> Session | None:
+        return self.watch.session if self.watch is not None else None
+
+
+_process: _Process | None = None
+_undo: list[Callable[[], None]] = []
+_fork_hook = False
+
+
+def enable(options: Options) -> None:
+    """Record from the next default process group on, or from now on when there is one.
+
+    Raises RuntimeError when this torch has no distributed package, and OSError when a group exists already and the
+    folder of the rings can't be written (otherwise that is said on stderr when the group is made, and nothing is
+    recorded).
+    """
+    global _process, _fork_hook
+    import torch.distributed as dist
+
+    if not dist.is_available():
+        raise RuntimeError("this torch was built without torch.distributed: there is nothing to record")
+    if _process is not None:
+        return
+    from torch.distributed import distributed_c10d
+
+    interpose.install()
+    _process = _Process(options)
+    _undo.append(_wrap_group_making(distributed_c10d))
+    _undo.append(_wrap_hooks())
+    atexit.register(_at_exit)
+    if not _fork_hook:
+        signals.after_fork(_in_child)
+        _fork_hook = True
+    if dist.is_initialized():
+        _start(distributed_c10d.GroupMember.WORLD, _default_store(distributed_c10d))
+
+
+def disable() -> None:
+    """Take everything back. The ring stays on disk, marked as ended in order."""
+    global _process
+    process, _process = _process, None
+    if process is None:
+        return
+    interpose.remove()
+    for undo in reversed(_undo):
+        undo()
+    _undo.clear()
+    atexit.unregister(_at_exit)
+    if process.watch is not None:
+        process.watch.end(ringfile.DESTROYED)
+        process.watch.stop()
+    if process.signals is not None:
+        process.signals.restore()
+        process.signals.close()
+    if process.faults is not None:
+        process.faults.close()
+
+
+def session() -> Session | None:
+    """The running one; None before a group was made, after it was destroyed, and where nothing is recorded."""
+    return _process.session if _process is not None else None
+
+
+def _wrap_group_making(module: Any) -> Callable[[], None]:
+    """Every group is made by this one function, whatever name the job imported `init_process_group` under."""
+    original = module._new_process_group_helper
+
+    @functools.wraps(original)
+    def making(*args: Any, **options: Any) -> Any:
+        first = module.GroupMember.WORLD is None
+        made = original(*args, **options)
+        if first and _process is not None:
+            try:
+                _start(made[0], options.get("store", args[4] if len(args) > 4 else None))
+            except Exception as error:
+                print(f"[recorder] nothing will be recorded: {type(error).__name__}: {error}", file=sys.stderr)
+        return made
+
+    module._new_process_group_helper = making
+
+    def undo() -> None:
+        if module._new_process_group_helper is making:
+            module._new_process_group_helper = original
+
+    return undo
+
+
+def _start(pg: Any, store: Any) -> None:
+    """Begin a session for the default group `pg`, and end the one before."""
+    import torch
+
+    process = _process
+    assert process is not None
+    rank, world_size = int(pg.rank()), int(pg.size())
+    if process.watch is None:
+        process.signals = Signals(_numbers(process.options.signals))
+        process.watch = Watch(process.signals, _group_exists)
+    else:
+        process.watch.end(ringfile.DESTROYED)
+    process.generation += 1
+    session = Session(process.options, rank, world_size, torch.__version__)
+    if process.faults is not None:
+        process.faults.close()
+    process.faults = FaultFile(fault_path(process.options.folder, rank))
+    session.calls.groups.of(pg)
+    process.watch.begin(session, peers.connect(store), peers.prefix(process.generation))
+    interpose.record_into(session.calls)
+
+
+def _group_exists() -> bool:
+    """False once the default group was destroyed; True while it is being made."""
+    from torch.distributed import distributed_c10d
+
+    world = getattr(distributed_c10d, "_world", None)
+    return distributed_c10d.GroupMember.WORLD is not None or bool(getattr(world, "pg_map", True))
+
+
+def _default_store(module: Any) -> Any:
+    try:
+        return module._get_default_store()
+    except (AttributeError, RuntimeError, ValueError):
+        return None
+
+
+def _numbers(names: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(int(getattr(signal, f"SIG{name}")) for name in names)
+
+
+def _wrap_hooks() -> Callable[[], None]:
+    """Dump in the hooks themselves: after them the interpreter ends, and with it the watch thread."""
+    main, other = sys.excepthook, threading.excepthook
+
+    def on_main(kind: Any, error: Any, trace: Any) -> None:
+        _uncaught(error)
+        main(kind, error, trace)
+
+    def on_other(args: Any) -> None:
+        if args.exc_value is not None and args.exc_type is not SystemExit:
+            _uncaught(args.exc_value)
+        other(args)
+
+    sys.excepthook, threading.excepthook = on_main, on_other
+
+    def undo() -> None:
+        if sys.excepthook is on_main:
+            sys.excepthook = main
+        if threading.excepthook is on_other:
+            threading.excepthook = other
+
+    return undo
+
+
+def _uncaught(error: BaseException) -> None:
+    current = session()
+    if current is not None and _process is not None and _process.watch is not None:
+        current.dump(f"uncaught {type(error).__name__}: {str(error)[:300]}", error=error)
+        _process.watch.flush(_FLUSH_S)
+
+
+def _at_exit() -> None:
+    """The interpreter ends in order, if not for an exception, which its hook has seen."""
+    process = _process
+    if process is None or process.pid != os.getpid():
+        return
+    if process.watch is not None:
+        process.watch.flush(_FLUSH_S)
+        process.watch.end(ringfile.EXITED if _group_exists() else ringfile.DESTROYED)
+    if process.signals is not None:
+        process.signals.restore()  # the watch thread stops with the interpreter: a signal has to kill again
+    interpose.record_into(None)
+
+
+def _in_child() -> None:
+    """A forked child shares descriptors and the ring with its parent, and has none of its threads: start afresh."""
+    global _process
+    process = _process
+    if process is None:
+        return
+    interpose.record_into(None)
+    _process = _Process(process.options)
+    if process.signals is not None:
+        process.signals.restore()
+        process.signals.close()
+    if process.watch is not None:
+        process.watch.forget()
+    if process.faults is not None:
+        process.faults.close()

@@ -1,0 +1,1 @@
+"""What runs beside or after a job: asking its ranks, and reading the rings of those that can't answer."""

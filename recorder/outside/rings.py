@@ -1,0 +1,99 @@
+"""The rings of a job on disk, seen from outside: whose process lives, and its dump when it can't write one itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from recorder import export, files, ringfile, stacks
+from recorder.ringfile import COMPLETED, FAILED, Header, Record
+
+_NAME = re.compile(r"ring\.r\d+\.frr\Z")
+_FALLBACK_PREFIX = "trace_rank_"
+
+
+class Found(NamedTuple):
+    """One ring file as it was when it was read."""
+
+    path: str
+    header: Header
+    contents: ringfile.Contents
+
+    @property
+    def folder(self) -> str:
+        """Of the dumps."""
+        return os.path.dirname(os.path.dirname(self.path)) or "."
+
+    @property
+    def dump_path(self) -> str:
+        return os.path.join(self.folder, f"{self.header.prefix or _FALLBACK_PREFIX}{self.header.rank}")
+
+    @property
+    def fault_path(self) -> str:
+        return os.path.join(os.path.dirname(self.path), f"fault.r{self.header.rank}.log")
+
+    @property
+    def silent_s(self) -> float:
+        return (time.time_ns() - self.header.heartbeat_ns) / 1e9
+
+    def alive(self) -> bool | None:
+        return ringfile.alive(self.header)
+
+    def oldest_open(self) -> Record | None:
+        return next((r for r in self.contents.records if not r.flags & (COMPLETED | FAILED)), None)
+
+
+def find(folder: str) -> Iterator[Found | str]:
+    """Every ring below `folder`, or for one that can't be read a line that says why."""
+    for where, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if _NAME.match(name) and os.path.basename(os.path.abspath(where)) == files.SIDE:
+                yield read(os.path.join(where, name))
+
+
+def read(path: str) -> Found | str:
+    try:
+        with open(path, "rb") as file:
+            contents = ringfile.read(file.read())
+    except (OSError, ValueError) as error:
+        return f"{path}: {error}"
+    return Found(path, contents.header, contents)
+
+
+def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the rank itself would have written, as far as its ring tells."""
+    dump = export.dump_of(ring.contents)
+    now = time.time_ns()
+    dump["recorder"].update(
+        reason=reason, later_reasons=[], by=by, dumped_ns=now if alive else ring.header.heartbeat_ns
+    )
+    dump["recorder"]["alive"] = alive
+    dump["recorder"]["demanded"] = bool(ring.header.ended)
+    if threads:
+        dump["python_stacks"] = export.named(threads, ring.contents)
+    return dump
+
+
+def write(ring: Found, dump: dict[str, Any]) -> str | None:
+    """Where it went; None when the rank left a dump that holds as much. Raises OSError."""
+    try:
+        with open(ring.dump_path, "rb") as file:
+            if files.is_poorer(dump, files.loads(file.read())):
+                return None
+    except (OSError, ValueError):
+        pass
+    return files.write_dump(ring.dump_path, dump)
+
+
+def last_stacks(ring: Found, after: int = 0) -> list[dict[str, Any]]:
+    """The newest traceback in the rank's fault file, beyond the first `after` bytes; empty when there is none."""
+    try:
+        with open(ring.fault_path, "rb") as file:
+            file.seek(after)
+            return stacks.of_faulthandler(file.read(1 << 20).decode("utf-8", "replace"))
+    except OSError:
+        return []

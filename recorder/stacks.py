@@ -1,0 +1,74 @@
+"""What every Python thread is doing: from inside the process, from an exception, from faulthandler's text."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+MAX_FRAMES = 64
+OWN = "recorder-"
+"""The names of the recorder's own threads begin so; they are left out."""
+
+STACKS_SIGNAL = getattr(signal, "SIGRTMIN", 0) + 7 if hasattr(signal, "SIGRTMIN") else 0
+"""Makes a rank write its Python stacks to its fault file, in C and without the interpreter lock. 0: not here."""
+
+_THREAD = re.compile(r"(?:Current thread|Thread) 0x([0-9a-f]+)")
+_FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
+
+
+def threads() -> list[dict[str, Any]]:
+    """`name`, `id` and `frames` (innermost first) of each thread that runs Python, the main thread first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    main = threading.main_thread().ident
+    found = sorted(sys._current_frames().items(), key=lambda item: item[0] != main)
+    return [
+        {"name": names.get(ident, "unnamed"), "id": ident, "frames": _frames(frame)}
+        for ident, frame in found
+        if not names.get(ident, "").startswith(OWN)
+    ]
+
+
+def of_exception(error: BaseException) -> dict[str, Any]:
+    """`type`, `message` and `frames` (innermost first) of an exception."""
+    frames = []
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        frames.append(_frame(trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    frames.reverse()
+    return {"type": type(error).__name__, "message": str(error)[:2000], "frames": frames[:MAX_FRAMES]}
+
+
+def of_faulthandler(text: str) -> list[dict[str, Any]]:
+    """The threads in the newest traceback of `text`; faulthandler knows their numbers but not their names.
+
+    Several tracebacks follow each other without a mark, oldest first: a thread that comes again starts a new one.
+    """
+    found: list[dict[str, Any]] = []
+    for line in text[max(text.rfind("Fatal Python error"), 0) :].splitlines():
+        thread, frame = _THREAD.match(line), _FRAME.match(line)
+        if thread:
+            ident = int(thread.group(1), 16)
+            found = [] if any(known["id"] == ident for known in found) else found
+            found.append({"name": "", "id": ident, "frames": []})
+        elif frame and found:
+            file, number, name = frame.groups()
+            found[-1]["frames"].append({"name": name, "filename": file, "line": int(number)})
+    return found
+
+
+def _frames(frame: FrameType | None) -> list[dict[str, Any]]:
+    frames: list[dict[str, Any]] = []
+    while frame is not None and len(frames) < MAX_FRAMES:
+        frames.append(_frame(frame, frame.f_lineno))
+        frame = frame.f_back
+    return frames
+
+
+def _frame(frame: FrameType, line: int | None) -> dict[str, Any]:
+    code = frame.f_code
+    return {"name": code.co_name, "filename": code.co_filename, "line": line or code.co_firstlineno}
