@@ -18,6 +18,8 @@ from typing import NamedTuple
 SCHEDULED, STARTED, COMPLETED = 0, 1, 2
 STATE_NAMES = ("scheduled", "started", "completed")
 
+DESTROYED, EXITED = "destroyed", "exited"
+
 NONE = -1
 """In an integer column: the dump does not say."""
 
@@ -88,6 +90,21 @@ class Group(NamedTuple):
         return f"{self.desc}:{name}"
 
 
+class Thread(NamedTuple):
+    """What one Python thread of a rank was in when its dump was written; only the in-job recorder tells."""
+
+    name: str
+    stack: Stack
+
+
+class Failure(NamedTuple):
+    """The uncaught exception that ended a rank."""
+
+    type: str
+    message: str
+    stack: Stack
+
+
 class Status(NamedTuple):
     """`pg_status` of one group on one rank: the last sequence numbers, NONE where there is none."""
 
@@ -103,7 +120,7 @@ class Problem(NamedTuple):
     rank: int | None
     problem: str
     """One word for scripts: `truncated`, `refused`, `empty`, `not-a-dump`, `unreadable`, `duplicate`,
-    `newer-version`, `no-entries`, `skipped`, `malformed`."""
+    `newer-version`, `no-entries`, `skipped`, `malformed`, `old-ring`."""
     detail: str
     """What is wrong, where (byte), and what to do."""
     salvaged_entries: int | None = None
@@ -173,13 +190,13 @@ class Rank:
     file: str
     """The dump, relative to the job's folder where it lies inside."""
     host: str = ""
-    """From the file or folder name; empty when those name none."""
+    """From the file or folder name, else from the recorder; empty when none of them names one."""
     version: str = ""
     """The dump's `version` string; empty for torch 2.2, which wrote none."""
     library: str = ""
     """`comm_lib_version` or `nccl_version`."""
     dumped_ns: int = NONE
-    """mtime of the file: about the time of the dump, unless the file was copied."""
+    """When the dump was written, where it says so; else the file's mtime, which is later where it was copied."""
     entries: Entries = field(default_factory=Entries)
     calls: array[int] = field(default_factory=lambda: array("i"))
     """Rows of `entries` that stand for a call (each batch once), oldest first."""
@@ -189,6 +206,26 @@ class Rank:
     """This rank's `pg_status`, by index into Job.groups."""
     truncated: bool = False
     """True when only the leading entries of a cut file could be read: the newest are missing."""
+
+    # What the in-job recorder adds; torch's own dumps hold none of it.
+    by: str = ""
+    """Who wrote the dump: `rank`, `observer`, `recover`, or `ring` (read from the ring file); empty: torch."""
+    reason: str = ""
+    """Why the dump was written."""
+    later_reasons: tuple[str, ...] = ()
+    """What would have been a reason afterwards."""
+    pid: int = NONE
+    alive: bool | None = None
+    """Whether the process was there when the dump was written; None: not known."""
+    heartbeat_ns: int = NONE
+    """The last sign of life of the process."""
+    ended: str = ""
+    """How the rank ended in order: it DESTROYED its process groups, or EXITED without; empty: not so, or not known."""
+    threads: tuple[Thread, ...] = ()
+    """Every Python thread at the time of the dump, the main thread first."""
+    error: Failure | None = None
+    call_errors: dict[int, str] = field(default_factory=dict)
+    """By row of `entries`: the text of the exception with which the call ended."""
 
     @property
     def wrapped(self) -> bool:
@@ -218,6 +255,8 @@ class Call(NamedTuple):
     duration: float
     timeout: int
     thread: str
+    error: str = ""
+    """The text of the exception with which it ended, where the in-job recorder saw it."""
 
     @property
     def op(self) -> str:
@@ -290,6 +329,7 @@ class Job:
             e.duration[row],
             e.timeout[row],
             self.threads[e.thread[row]] if e.thread[row] >= 0 else "",
+            self.ranks[rank].call_errors.get(row, ""),
         )
 
     def calls(self, rank: int) -> Iterator[Call]:

@@ -1,4 +1,4 @@
-"""Stacks: which frame is the user's call site, which are torch's own, which are C++."""
+"""Stacks: which frame is the user's call site, which are torch's own, which are C++; what a thread was doing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ _CPP_FILE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|inc|so)(?:\.\d+)*$|^(?:\
 _CPYTHON = re.compile(
     r"^_?Py[A-Z_]|^(?:cfunction_|method_|slot_tp_|type_call|object_|builtin_|run_mod|pymain_|vectorcall)"
 )
+_LIBRARY_FILE = re.compile(
+    r"(?:^|/)lib(?:64)?/python3\.\d+/(?!(?:site|dist)-packages/)|(?:^|/)python3\d+\.zip/|^<frozen "
+)
+_RECORDER_FILE = re.compile(r"(?:^|/)recorder/(?:\w+/)?\w+\.py$")
 _GENERATED = ("<eval_with_key>", "<string>", "<frozen", "<attrs", "<__array_function__")
 
 
@@ -41,3 +45,32 @@ def call_site(stack: Stack) -> Frame | None:
     """
     own = [frame for frame in stack if not is_cpp(frame) and not is_torch(frame)]
     return next((f for f in own if not f.filename.startswith(_GENERATED)), own[0] if own else None)
+
+
+def program(stack: Stack) -> Stack:
+    """The user's frames of a thread: without torch's, C++, the standard library's and the recorder's.
+
+    A user's own folder may be called `recorder`: its frames go only where others are left.
+    """
+    own = tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or _LIBRARY_FILE.search(_slashes(f))))
+    return tuple(f for f in own if not _RECORDER_FILE.search(_slashes(f))) or own
+
+
+def doing(stack: Stack, most: int = 3) -> str:
+    """What a thread was in, innermost first; empty where it has no frame of the user's.
+
+    >>> doing((Frame("wait", "/usr/lib/python3.11/threading.py", 327), Frame("main", "/job/train.py", 30)))
+    'main (train.py:30)'
+    """
+    frames = program(stack)
+    named = [f"{frame.name} ({short(frame)})" for frame in frames[:most]]
+    return " ← ".join([*named, "…"] if len(frames) > most else named)
+
+
+def short(frame: Frame) -> str:
+    """`train.py:30`."""
+    return f"{_slashes(frame).rsplit('/', 1)[-1]}:{frame.line}"
+
+
+def _slashes(frame: Frame) -> str:
+    return frame.filename.replace("\\", "/")

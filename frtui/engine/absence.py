@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from frtui.engine import deviant, partings
+from frtui.engine import deviant, partings, process
 from frtui.engine.align import foresee
 from frtui.engine.case import Case
-from frtui.engine.finding import LIKELY, POSSIBLE, Finding
+from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import NOBODY
@@ -23,6 +23,7 @@ from frtui.engine.wording import (
     verb,
     who,
 )
+from frtui.stacks import call_site, program
 
 NAMED = 8
 """So many ranks are named one by one in the evidence; the screen lists all."""
@@ -41,7 +42,9 @@ def explain(case: Case, roots: list[Root]) -> list[Finding]:
 def _kind(case: Case, rank: int) -> str:
     if case.unseen(rank):
         return "no-dump"
-    return "stale" if case.waits.stale[rank] else "idle"
+    # A process that dies leaves its last call open, whoever finished it.
+    left = process.left(case.job, case.job.ranks[rank])
+    return "stale" if case.waits.stale[rank] and not left else "idle"
 
 
 def _together(roots: list[Root]) -> Root:
@@ -126,20 +129,44 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
     # A gap in a ring (calls inside a CUDA graph are not recorded) may hide that the call was made.
     sure = set(root.ranks) <= set(case.standings(call)[Standing.ABSENT])
     idle = [f"rank {r} has no outstanding call; {last_call(case, r)}" for r in root.ranks[:NAMED]]
+    left = [r for r in root.ranks if process.left(case.job, case.job.ranks[r])]
     return compose(
         case,
         "not-joined",
-        LIKELY if sure else POSSIBLE,
+        PROVEN if sure and len(left) == len(root.ranks) else LIKELY if sure else POSSIBLE,
         root,
         place,
         ranks=root.ranks,
         summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{at(case.site(place))}, in which "
-        f"{many(waiters)} {verb(waiters, 'waits', 'wait')}; {last_call(case, root.ranks[0], call.group)}.",
+        f"{many(waiters)} {verb(waiters, 'waits', 'wait')}{_because(case, root.ranks, left)}; "
+        f"{last_call(case, root.ranks[0], call.group)}.",
         evidence=([fact(case, place)] if place else []) + idle,
-        next_steps=(*(look_at(case, r) for r in root.ranks[:2]), kernel_log(case, root.ranks[0])),
+        next_steps=_where_to_look(case, root.ranks),
         call=call,
         focus=case.last_call(root.ranks[0]),
     )
+
+
+def _because(case: Case, ranks: tuple[int, ...], left: list[int]) -> str:
+    """Why a rank did not make a call, where the recorder saw it: of several that left, the one that did so first."""
+    if left:
+        first = min((case.job.ranks[r] for r in left), key=lambda dump: dump.dumped_ns)
+        return f", because {process.ended(first)}"
+    inside = ((r, process.was_in(case.job.ranks[r])) for r in ranks)
+    return next((f"; rank {r} was in {frames}" for r, frames in inside if frames), "")
+
+
+def _where_to_look(case: Case, ranks: tuple[int, ...]) -> list[str]:
+    first = case.job.ranks[ranks[0]]
+    steps = []
+    for dump in (case.job.ranks[r] for r in ranks[:2]):
+        frames = program(dump.error.stack if dump.error else dump.threads[0].stack if dump.threads else ())
+        if frames and (site := call_site(frames)):
+            why = f"it raised {dump.error.type}" if dump.error else "it did not come back from there"
+            steps.append(f"look at {site.place}, where rank {dump.rank} was: find out why {why}")
+        elif not process.ended(dump):
+            steps.append(look_at(case, dump.rank))
+    return steps if steps and first.error else [*steps, kernel_log(case, ranks[0])]
 
 
 def _waiters(case: Case, call: StuckCall) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frtui.engine import absence, cycles, deviant, flight, partings
+from frtui.engine import absence, cycles, deviant, flight, partings, process
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.roots import Root
@@ -14,6 +14,8 @@ from frtui.engine.witnesses import MEMBERS, SIBLINGS
 from frtui.engine.wording import kernel_log, last_call, look_at, who
 from frtui.model import Job
 
+NAMED = 8
+"""So many ranks are named one by one in the evidence."""
 ORDER = (PROVEN, LIKELY, POSSIBLE)
 DIRECT = frozenset(
     {"skipped-call", "extra-call", "order-swap", "group-deadlock", "p2p-unmatched", "membership-mismatch", "stale"}
@@ -30,7 +32,14 @@ def diagnose(job: Job) -> list[Finding]:
     found = _doubt_idle(_unique(_clashes(case) + _from_roots(case)))
     if not found:
         return [_nothing(case)]
-    return sorted(found, key=_rank)
+    return sorted((_with_process(case, finding) for finding in found), key=_rank)
+
+
+def _with_process(case: Case, finding: Finding) -> Finding:
+    """With what the in-job recorder tells of the blamed ranks, where it ran."""
+    blamed = [case.job.ranks[r] for r in finding.ranks if r in case.job.ranks][:NAMED]
+    told = [fact for rank in blamed for fact in process.facts(rank) if fact not in finding.evidence]
+    return replace(finding, evidence=(*finding.evidence, *told)) if told else finding
 
 
 def _doubt_idle(findings: list[Finding]) -> list[Finding]:

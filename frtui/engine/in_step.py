@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from frtui.engine import process
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, Finding
 from frtui.engine.roots import Root
 from frtui.engine.timing import late_ranks
 from frtui.engine.waits import StuckCall
-from frtui.engine.wording import at, compose, fact, host, look_at, name, short, verb, who
+from frtui.engine.wording import at, compose, fact, host, kernel_log, look_at, name, short, verb, who
 from frtui.model import SCHEDULED, STARTED
 
 NAMED = 8
@@ -112,6 +113,9 @@ def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
     place = case.example(call)
     assert place is not None  # a stuck call was made by somebody
     what = f"{name(case, place)}{at(case.site(place))}"
+    left = [r for r in root.ranks if r in case.job.ranks and process.left(case.job, case.job.ranks[r])]
+    ended = [process.ended(case.job.ranks[r]) for r in left[:NAMED]]
+    why = f": {ended[0]}." if ended else ": look at the network, the devices or the library, not at the program."
     return compose(
         case,
         "all-joined-stuck",
@@ -120,9 +124,10 @@ def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
         place,
         ranks=(),
         summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and nobody "
-        "finishes: look at the network, the devices or the library, not at the program.",
-        evidence=[fact(case, place), f"{who(root.ranks)} are in this call"],
+        f"finishes{why}",
+        evidence=[fact(case, place), f"{who(root.ranks)} are in this call", *ended],
         next_steps=[
+            *(kernel_log(case, r) for r in left[:2]),
             f"on {host(case, root.ranks[0])} and the other hosts: `dmesg -T | grep -iE 'xid|nvlink|mlx|link'` "
             "shows device or network errors",
             "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1",

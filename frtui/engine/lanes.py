@@ -138,9 +138,9 @@ def _add_rank(lanes: Lanes, rank: Rank) -> None:
     finished = _finished_members(rank)
     # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
     # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
-    lanes.open[rank.rank] = [
-        r for r in matched if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished
-    ]
+    still_open = [r for r in matched if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished]
+    # Who ended in order waits for nobody; a call that failed before that may well be what the others wait in.
+    lanes.open[rank.rank] = [r for r in still_open if r in rank.call_errors] if rank.ended else still_open
 
 
 def _finished_members(rank: Rank) -> set[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from statistics import median
 
 from frtui.engine.lanes import Lanes
+from frtui.engine.process import failed, judged_stuck, lost_call
 from frtui.engine.waits import StuckCall, Waits
 from frtui.model import NONE
 
@@ -33,8 +34,13 @@ def age_s(lanes: Lanes, rank: int, row: int) -> float | None:
 
 
 def caught_running(waits: Waits) -> bool:
-    """Every outstanding call was just made when the dumps were written, and none has timed out."""
+    """Every outstanding call was just made when the dumps were written, and none has timed out.
+
+    Where the recorder saw a rank or a call fail, or a call stand open for longer than was allowed, it isn't that.
+    """
     lanes = waits.lanes
+    if any(failed(dump) or judged_stuck(dump) or lost_call(dump, lanes.open[r]) for r, dump in lanes.job.ranks.items()):
+        return False
     ages = [_stuck_for(lanes, rank, rows[0]) for rank, rows in lanes.open.items() if rows]
     return bool(ages) and all(ages_ok for ages_ok in ages)
 

@@ -103,7 +103,9 @@ def host(case: Case, rank: int) -> str:
 
 def look_at(case: Case, rank: int) -> str:
     """The command that shows what a rank is doing."""
-    return f"on {host(case, rank)}: `py-spy dump --native --pid PID` shows what rank {rank} is doing"
+    dump = case.job.ranks.get(rank)
+    pid = dump.pid if dump and dump.pid > 0 else "PID"
+    return f"on {host(case, rank)}: `py-spy dump --native --pid {pid}` shows what rank {rank} is doing"
 
 
 def kernel_log(case: Case, rank: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Callable, NamedTuple
 
@@ -12,6 +13,7 @@ from frtui.load.errors import Cancelled, LoadError
 from frtui.load.found import Found
 from frtui.load.normalise import Dump
 from frtui.load.read import Result, read_all
+from frtui.load.same_run import take_out_old_rings
 from frtui.model import Job, Problem
 from frtui.text import clean
 
@@ -93,7 +95,7 @@ def _read_all(
     interned = Interned()
     total = sum(file.size for file in listing.files)
     done = 0
-    for n, (file, result) in enumerate(read_all(listing.files), 1):
+    for n, (file, result) in enumerate(_results(listing), 1):
         if cancelled is not None and cancelled():
             raise Cancelled
         problems += result.problems
@@ -102,8 +104,27 @@ def _read_all(
             dumps[file.rank], files[file.rank] = result.dump, file
         done += file.size
         if progress is not None:
-            progress(_progress(n, len(listing.files), done, total, result))
+            progress(_progress(n, max(n, len(listing.files)), done, max(done, total), result))
+    old = take_out_old_rings(dumps, files)
+    problems = [_with_stand_in(problem, files) for problem in problems] + old
     return assemble(source, listing, files, dumps, interned), problems
+
+
+def _results(listing: Listing) -> Iterator[tuple[Found, Result]]:
+    """Every file, and then the rings of ranks whose dumps gave nothing."""
+    failed = set()
+    for file, result in read_all(listing.files):
+        failed |= {file.rank} if result.dump is None else set()
+        yield file, result
+    yield from read_all(spare for spare in listing.spares if spare.rank in failed)
+
+
+def _with_stand_in(problem: Problem, files: dict[int, Found]) -> Problem:
+    """Of a dump that could not be read, in whose place a ring was."""
+    file = files.get(problem.rank) if problem.rank is not None else None
+    if file is None or not file.ring or clean(file.name) == problem.file:
+        return problem
+    return problem._replace(detail=f"{problem.detail}; {clean(file.name)} was read in its place")
 
 
 def _progress(n: int, files: int, done: int, total: int, result: Result) -> Progress:

@@ -21,6 +21,8 @@ MAX_MEMBERS = 100_000
 _MAX_NAME = 255
 _MAX_HEADER = 1 << 13
 _SPARE = 1 << 18
+# A ring is mostly empty space for what is still to come, which packs far better than MAX_RATIO.
+_RING, _RINGS = 4 << 20, 2 << 30
 
 _SUFFIXES = (".tar", ".tar.gz", ".tgz")
 
@@ -34,12 +36,13 @@ def members(path: str, name: str, info: os.stat_result, prefix: str | None, prob
     """The dumps in the archive at `path`. What is broken or not a dump goes to `problems`."""
     files: list[Found] = []
     compressed = not path.lower().endswith(".tar")
-    limit = info.st_size * (MAX_RATIO if compressed else 1) + (1 << 20)
+    limit, rings = info.st_size * (MAX_RATIO if compressed else 1) + (1 << 20), 0
     try:
         with gzip.open(path, "rb") if compressed else open(path, "rb") as stream:
             for member in _headers(cast("IO[bytes]", stream)):
+                rings += min(member.size, _RING) if compressed and member.name.endswith(".frr") else 0
                 # Where a plain archive is cut, its last member still gives the beginning of a dump.
-                if member.offset_data + (member.size if compressed else 0) > limit:
+                if member.offset_data + (member.size if compressed else 0) > limit + min(rings, _RINGS):
                     raise _Refused("claims more data than it can hold")
                 found = _member(member, path, name, prefix, compressed)
                 if isinstance(found, Problem):
@@ -102,10 +105,13 @@ def _member(
     folder, _, base = inner.rpartition("/")
     # A sparse member may claim any size and a link has no data: torch writes plain files.
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse() and len(base) <= _MAX_NAME
+    if names.beside_ring(base[: _MAX_NAME + 1]):
+        return None
     parsed = names.parse(base, prefix) if plain and not names.never_a_dump(base) else None
     if parsed is None:
         return Problem(text(shown), None, "skipped", "not a dump by its name or kind")
     outer = name.rpartition("/")[0]
-    inside = "/".join(part for part in (outer, folder) if part)
+    inside = "/".join(part for part in (outer, names.home(folder) if parsed.ring else folder) if part)
     mtime = int(member.mtime * 1e9) if 0 < member.mtime < 1 << 33 else 0
-    return Found(path, shown, parsed.rank, parsed.host, inside, mtime, member.offset_data, member.size, compressed)
+    at, size = member.offset_data, member.size
+    return Found(path, shown, parsed.rank, parsed.host, inside, mtime, at, size, compressed, parsed.ring)

@@ -23,6 +23,8 @@ class Interned:
         self.signatures: dict[Signature, int] = {}
         self.stacks: dict[Stack, int] = {}
         self.threads: dict[str, int] = {}
+        self.running: dict[Stack, Stack] = {}
+        """What Python threads were in: most are alike on all ranks."""
 
     def take(self, dump: Dump) -> None:
         """Let the columns of `dump` point into the tables of the job, and drop its own tables."""
@@ -31,6 +33,11 @@ class Interned:
         e.stack = _remap(e.stack, dump.stacks, self.stacks)
         e.thread = _remap(e.thread, dump.threads, self.threads)
         dump.signatures, dump.stacks, dump.threads = [], [], []
+        threads = (thread._replace(stack=self._one(thread.stack)) for thread in dump.recorded.threads)
+        dump.recorded = dump.recorded._replace(threads=tuple(threads))
+
+    def _one(self, stack: Stack) -> Stack:
+        return self.running.setdefault(stack, stack)
 
 
 def assemble(
@@ -59,18 +66,29 @@ def _remap(column: array[int], local: Sequence[T], table: dict[T, int]) -> array
 def _rank(rank: int, file: Found, dump: Dump, groups: Groups) -> Rank:
     places = [groups.index(rank, name) for name, _ in dump.names]
     dump.entries.group = array("i", [places[index] for index in dump.entries.group])
+    told = dump.recorded
     return Rank(
         rank=rank,
         file=clean(file.name),
-        host=file.host,
+        host=file.host or told.host,
         version=dump.version,
         library=dump.library,
-        dumped_ns=file.mtime_ns or NONE,
+        dumped_ns=told.dumped_ns if told.dumped_ns > 0 else file.mtime_ns or NONE,
         entries=dump.entries,
         calls=dump.calls,
         config=groups.config[rank],
         status=_status(rank, dump, groups, places),
         truncated=dump.truncated,
+        by=told.by,
+        reason=told.reason,
+        later_reasons=told.later_reasons,
+        pid=told.pid,
+        alive=told.alive,
+        heartbeat_ns=told.heartbeat_ns,
+        ended=told.ended,
+        threads=told.threads,
+        error=told.error,
+        call_errors=dump.call_errors,
     )
 
 

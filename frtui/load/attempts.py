@@ -56,6 +56,18 @@ def one_per_rank(files: Iterable[Found], problems: list[Problem]) -> list[Found]
     return list(kept.values())
 
 
+def with_rings(files: Sequence[Found], problems: list[Problem]) -> tuple[list[Found], list[Found]]:
+    """One file for each rank, by rank, and the rings of ranks that have a dump, which are no duplicates of it.
+
+    A dump is the better witness: it was written in one go, and holds the threads' stacks.
+    """
+    dumps = one_per_rank((f for f in files if not f.ring), problems)
+    ranks = {f.rank for f in dumps}
+    alone = one_per_rank((f for f in files if f.ring and f.rank not in ranks), problems)
+    spares = one_per_rank((f for f in files if f.ring and f.rank in ranks), [])
+    return sorted([*dumps, *alone], key=lambda f: f.rank), spares
+
+
 def _split(files: Sequence[Found]) -> dict[str, list[Found]]:
     """Files by attempt: by the first level of folders that tells the copies of a rank apart."""
     depth = max((len(_parts(f)) for f in files), default=0)

@@ -1,4 +1,4 @@
-"""Bytes -> plain Python objects: pickle without globals, JSON, either of them gzipped; whole or cut."""
+"""Bytes -> plain Python objects: pickle without globals, JSON, either of them gzipped, whole or cut; or a ring."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pickle
 import zlib
 from typing import NamedTuple
 
-from frtui.load import opcodes, salvage
+from frtui.load import opcodes, rings, salvage
 from frtui.load.archive import MAX_RATIO
 from frtui.load.errors import Unusable
 
@@ -34,6 +34,8 @@ def decode(data: bytes) -> Decoded:
         data, cut = gunzip(data)
     check_start(data[:512])
     _check_containers(data)
+    if rings.is_ring(data):
+        return Decoded(rings.unpack(data), "", len(data))
     decoded = _json(data) if is_json(data[:512]) else _pickle(data)
     return decoded._replace(cut=decoded.cut and (cut or decoded.cut), size=len(data))
 
@@ -44,7 +46,7 @@ def check_start(head: bytes) -> None:
         raise Unusable("empty", "0 bytes: the rank died, or its disk was full, before it wrote anything")
     if not head.strip(b"\0"):
         raise Unusable("not-a-dump", f"only NUL bytes in the first {len(head)}: the file was never written out")
-    if head[:2] == _GZIP or head[:1] == b"\x80" or is_json(head):
+    if head[:2] == _GZIP or head[:1] == b"\x80" or is_json(head) or rings.is_ring(head):
         return
     if head[:2] == b"PK":
         raise Unusable("not-a-dump", "a zip file (torch.save?), not a flight recorder dump")

@@ -30,6 +30,8 @@ class Listing(NamedTuple):
     attempts: tuple[str, ...]
     """Oldest first; empty when no rank occurs twice."""
     attempt: str
+    spares: tuple[Found, ...] = ()
+    """The recorder's rings of ranks that have a dump: for when it can't be read."""
 
 
 class _Candidate(NamedTuple):
@@ -57,8 +59,8 @@ def discover(
         else:
             _sort_in(candidate, prefix, alone, files, problems)
     chosen = attempts.choose(_without_impostors(files, problems), attempt)
-    kept = attempts.one_per_rank(chosen.files, problems)
-    return Listing(tuple(kept), tuple(problems), chosen.names, chosen.name)
+    kept, spares = attempts.with_rings(chosen.files, problems)
+    return Listing(tuple(kept), tuple(problems), chosen.names, chosen.name, tuple(spares))
 
 
 def _candidates(source: Path, problems: list[Problem]) -> Iterator[_Candidate]:
@@ -88,6 +90,8 @@ def _walk(folder: str, inside: str, seen: set[tuple[int, int]], problems: list[P
         except OSError as error:
             problems.append(Problem(clean(relative), None, "unreadable", clean(f"{error.strerror}; skipped")))
             continue
+        if names.beside_ring(name):
+            continue
         if stat.S_ISREG(info.st_mode):
             yield _Candidate(path, relative, info)
         else:
@@ -108,16 +112,21 @@ def _sort_in(
     if name is None:
         problems.append(Problem(clean(candidate.name), None, "skipped", _why_skipped(base, prefix)))
         return
-    info = candidate.info
-    files.append(Found(candidate.path, candidate.name, name.rank, name.host, folder, info.st_mtime_ns, 0, info.st_size))
+    files.append(_found(candidate, folder, name))
+
+
+def _found(candidate: _Candidate, folder: str, name: names.Name) -> Found:
+    path, shown, info = candidate
+    folder = names.home(folder) if name.ring else folder
+    return Found(path, shown, name.rank, name.host, folder, info.st_mtime_ns, 0, info.st_size, ring=name.ring)
 
 
 def _without_impostors(files: list[Found], problems: list[Problem]) -> list[Found]:
     """Drop what only looks like a rank's dump (`log.1`) where its folder holds another file for that rank."""
-    copies = Counter((f.folder, f.rank) for f in files)
+    copies = Counter((f.folder, f.rank) for f in files if not f.ring)
     kept = []
     for file in files:
-        reason = reading.no_dump(file) if copies[file.folder, file.rank] > 1 else ""
+        reason = reading.no_dump(file) if not file.ring and copies[file.folder, file.rank] > 1 else ""
         if reason:
             problems.append(Problem(clean(file.name), None, "not-a-dump", reason))
         else:

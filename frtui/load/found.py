@@ -20,3 +20,5 @@ class Found(NamedTuple):
     size: int
     compressed: bool = False
     """True when `path` is a compressed archive, which can only be read forwards."""
+    ring: bool = False
+    """The recorder's ring file, which stands in for a rank that left no dump in `folder`."""

@@ -21,12 +21,20 @@ _GENERIC = re.compile(
 _NEVER = re.compile(
     r"^\.|\.(?:pipe|tmp|swp|txt|log|out|err|md|html|csv|yaml|yml|py|sh|lock)$|~$|_py_traceback$", re.IGNORECASE
 )
+# The in-job recorder keeps its files in a folder beside the dumps.
+RECORDER = "recorder"
+_RING = re.compile(r"ring\.r(\d{1,10})\.frr")
+_BESIDE_RING = re.compile(
+    r"fault\.r\d+\.log|r\d+\.sock|dump\.request|(?:later|earlier)\d+\.r\d*\.pkl~|\.ring\.r\d+\.frr\.\d+\.tmp"
+)
 
 
 class Name(NamedTuple):
     rank: int
     host: str
     """Empty where the name gives none."""
+    ring: bool = False
+    """The recorder's ring file, which is no dump but can stand for one."""
 
 
 def never_a_dump(name: str) -> bool:
@@ -34,18 +42,34 @@ def never_a_dump(name: str) -> bool:
     return bool(_NEVER.search(name))
 
 
+def beside_ring(name: str) -> bool:
+    """Names of what the recorder keeps for itself: stacks at fatal signals, sockets, requests, poorer dumps."""
+    return bool(_BESIDE_RING.fullmatch(name))
+
+
+def home(folder: str) -> str:
+    """The folder whose dumps a ring in `folder` stands in for."""
+    outer, _, last = folder.rpartition("/")
+    return outer if last == RECORDER else folder
+
+
 def parse(name: str, prefix: str | None = None) -> Name | None:
     """Rank and host in the base name of a dump; None where it holds no rank (or does not start with `prefix`).
 
     >>> parse("nccl_trace_rank_container-node02_5")
-    Name(rank=5, host='container-node02')
+    Name(rank=5, host='container-node02', ring=False)
     >>> parse("host0.pci3_rank_7.pkl.gz")
-    Name(rank=7, host='host0.pci3')
+    Name(rank=7, host='host0.pci3', ring=False)
     >>> parse("_dump_3")
-    Name(rank=3, host='')
+    Name(rank=3, host='', ring=False)
+    >>> parse("ring.r3.frr")
+    Name(rank=3, host='', ring=True)
     """
     if prefix is not None and not name.startswith(prefix):
         return None
+    ring = _RING.fullmatch(name)
+    if ring is not None:
+        return Name(int(ring.group(1)), "", True) if int(ring.group(1)) <= MAX_RANK else None
     stem = _SUFFIX.sub("", name)
     start = len(prefix) if prefix else 0
     found = _rank(stem, start)

@@ -15,6 +15,7 @@ from frtui.load.columns import Faults, Row, Signatures, Stacks, flags, floats, i
 from frtui.load.config import GroupName, as_dict, config, status
 from frtui.load.errors import Unusable
 from frtui.load.limits import Budget, text
+from frtui.load.recorded import Recorded, call_errors, recorded, with_unresolved
 from frtui.model import COMPLETED, NONE, STATE_NAMES, Entries, Signature, Stack, Status
 from frtui.text import clean
 
@@ -51,6 +52,10 @@ class Dump:
     reason: str = ""
     """What was wrong with the first of them."""
     truncated: bool = False
+    recorded: Recorded = field(default_factory=Recorded)
+    """What the in-job recorder added."""
+    call_errors: dict[int, str] = field(default_factory=dict)
+    """By row of `entries`."""
 
 
 def normalise(content: object, size: int) -> Dump:
@@ -62,11 +67,12 @@ def normalise(content: object, size: int) -> Dump:
     dump = Dump(version=_version(raw.get("version")))
     library = raw.get("comm_lib_version", raw.get("nccl_version"))
     dump.library = text(library) if isinstance(library, str) else ""
-    rows = _rows(raw.get("entries"), faults)
+    rows = with_unresolved(_rows(raw.get("entries"), faults), _rows(raw.get("unresolved"), faults))
     budget.spend(_ROW * len(rows))
     dump.config = config(raw.get("pg_config"), faults, budget)
     dump.status = status(raw.get("pg_status"), faults)
     _fill(dump, rows, faults, budget)
+    dump.recorded, dump.call_errors = recorded(raw, faults, budget), call_errors(rows, faults)
     dump.by_id = any(not isinstance(key, str) for key in as_dict(raw.get("pg_config"))) or (
         bool(rows) and not dump.config and not any("process_group" in row for row in rows)
     )

@@ -15,7 +15,7 @@ from frtui.load.decode import MAX_BYTES, check_start, decode
 from frtui.load.errors import Unusable
 from frtui.load.found import Found
 from frtui.load.normalise import NEWEST, Dump, newer, normalise
-from frtui.model import Problem
+from frtui.model import NONE, Problem
 from frtui.text import clean
 
 
@@ -120,7 +120,10 @@ def _notes(rank: int, name: str, dump: Dump | None) -> list[Problem]:
     if dump.malformed:
         detail = f"{dump.malformed} values or entries could not be used, the first: {dump.reason}"
         problems.append(Problem(name, rank, "malformed", detail))
-    if not len(dump.entries) and not dump.truncated:
+    if dump.recorded.rank not in (NONE, rank):
+        told = f"taken as rank {rank} by its name, but it was recorded by rank {dump.recorded.rank}"
+        problems.append(Problem(name, rank, "malformed", told))
+    if not len(dump.entries) and not dump.truncated and not dump.recorded.by:
         problems.append(Problem(name, rank, "no-entries", "recorded nothing; only pg_status speaks for this rank"))
     if newer(dump.version):
         known = ".".join(map(str, NEWEST))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from frtui.engine.finding import Finding
 from frtui.model import Job
 from frtui.report import as_json, markdown, text
-from frtui.report.build import Facts, facts, is_cause
+from frtui.report.build import facts, is_cause
+from frtui.report.facts import Facts
 
 __all__ = ["FORMATS", "Facts", "facts", "found_hang", "render"]
 

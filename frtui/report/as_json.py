@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from frtui.report.build import Facts
+from frtui.report.facts import Facts
 
 
 def render(report: Facts) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from frtui.engine.finding import POSSIBLE, Finding
 from frtui.model import NONE, STATE_NAMES, Call, Job
+from frtui.report import processes
+from frtui.report.facts import Facts
 from frtui.stacks import call_site, is_cpp, is_torch
 from frtui.view.words import arguments, only
-
-Facts = dict[str, Any]
 
 SCHEMA = 1
 NO_CAUSE = ("no-hang", "inconclusive")
@@ -48,6 +47,7 @@ def _job(job: Job) -> Facts:
         "library": list(job.libraries),
         "attempt": job.attempt,
         "attempts": list(job.attempts),
+        "from_rings": [number for number, rank in job.ranks.items() if rank.by == "ring"],
     }
 
 
@@ -71,6 +71,7 @@ def _finding(job: Job, finding: Finding) -> Facts:
         "next_steps": list(finding.next_steps),
         "last_calls": [_last_call(job, rank) for rank in described if rank in job.ranks],
         "stack": _stack(job, finding),
+        "processes": [processes.facts(job.ranks[rank]) for rank in finding.ranks if processes.told(job, rank)],
     }
 
 
@@ -97,6 +98,7 @@ def _last_call(job: Job, rank: int) -> Facts:
         "p2p": call.p2p,
         "state": "finished" if call.done else STATE_NAMES[call.state],
         "call_site": site.place if site else None,
+        "error": call.error or None,
     }
 
 

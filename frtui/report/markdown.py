@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from frtui.report import phrases
-from frtui.report.build import Facts
+from frtui.report.facts import Facts
 from frtui.text import clean
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~&$!]")
@@ -62,6 +62,10 @@ def block(lines: list[str]) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
+def _block(title: str, lines: list[str]) -> str:
+    return f"**{escape(title)}**\n\n{block(lines)}"
+
+
 def _longest_run(text: str) -> int:
     return max(map(len, re.findall("`+", text)), default=0)
 
@@ -75,7 +79,8 @@ def _finding(finding: Facts, heading: str) -> str:
         _list("Evidence", finding["evidence"]),
         _list("Who waits", phrases.waits(finding)),
         _list("Last calls", phrases.last_calls(finding)),
-        f"**{escape(phrases.stack_title(finding))}**\n\n{block(phrases.stack(finding))}" if finding["stack"] else "",
+        *(_block(title, lines) for title, lines in phrases.process_stacks(finding)),
+        _block(phrases.stack_title(finding), phrases.stack(finding)) if finding["stack"] else "",
         f"**Next steps**\n\n{steps}" if steps else "",
     ]
     return "\n\n".join(part for part in parts if part)

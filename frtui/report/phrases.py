@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from frtui.report.build import Facts
+from frtui.report import processes
+from frtui.report.facts import Facts
 from frtui.text import clean, ranges
 
 SHOWN = 8
 """Lines of one kind that are listed before the rest is only counted."""
+FRAMES = 30
+"""Lines of a thread's stack that are printed; the outermost say least."""
 LONGEST = 160
 """Columns of a name from a dump before it is cut; a name may be a megabyte long."""
 
@@ -101,12 +104,37 @@ def _last(last: Facts) -> str:
     number = "" if last["seq"] is None else f" {'p2p call' if last['p2p'] else 'call'} {last['seq']}"
     state = "finished" if last["state"] == "finished" else f"{last['state']}, not finished"
     site = f", made at {last['call_site']}" if last["call_site"] else ""
-    return short(f"{last['op']} {last['arguments']}".rstrip() + f",{number} in {last['group']}, {state}{site}")
+    said = short(f"{last['op']} {last['arguments']}".rstrip() + f",{number} in {last['group']}, {state}{site}")
+    return said + (f"; it ended with: {short(last['error'])}" if last["error"] else "")
 
 
 def stack(finding: Facts) -> list[str]:
     """The user's frames, innermost first; what torch and C++ add is counted."""
-    frames: list[dict[str, Any]] = finding["stack"]["frames"] if finding["stack"] else []
+    return _folded_frames(finding["stack"]["frames"] if finding["stack"] else [], "torch and C++")
+
+
+def process_stacks(finding: Facts) -> list[tuple[str, list[str]]]:
+    """(title, lines) of what the blamed ranks were in, as far as the in-job recorder saw it."""
+    return [
+        (
+            f"Stack of {rank_list(ranks)} {_where(short(what), len(ranks))}, innermost first",
+            _few(_folded_frames(frames, "torch, C++, Python's library and the recorder")),
+        )
+        for ranks, what, frames in processes.printed(finding["processes"])
+    ]
+
+
+def _where(raised: str, count: int) -> str:
+    it, its = ("it", "its main thread") if count == 1 else ("they", "their main threads")
+    return f"where {it} raised {raised}" if raised else f"in {its}"
+
+
+def _few(lines: list[str]) -> list[str]:
+    """A recursion may be a thousand frames deep."""
+    return lines if len(lines) <= FRAMES else [*lines[:FRAMES], f"and {count(len(lines) - FRAMES, 'line')} more"]
+
+
+def _folded_frames(frames: list[dict[str, Any]], others: str) -> list[str]:
     width = max((len(short(f["name"])) for f in frames if not f["internal"]), default=0)
     lines, hidden = [], 0
     for frame in [*frames, None]:
@@ -114,7 +142,7 @@ def stack(finding: Facts) -> list[str]:
             hidden += 1
             continue
         if hidden:
-            lines.append(f"({count(hidden, 'frame')} of torch and C++)")
+            lines.append(f"({count(hidden, 'frame')} of {others})")
             hidden = 0
         if frame is not None:
             lines.append(f"{short(frame['name']):{min(width, 30)}}  {short(frame['file'])}:{frame['line']}")
@@ -146,6 +174,9 @@ def job(report: Facts) -> list[str]:
         lines.append(f"attempt {short(about['attempt'])} of {short(', '.join(about['attempts']))}")
     read = f"{count(len(about['ranks']), 'rank')} read of {about['world_size']:,}"
     lines.append(f"{read}, {count(about['groups'], 'process group')}, {about['entries']:,} entries")
+    if about["from_rings"]:
+        rings = "ring" if len(about["from_rings"]) == 1 else "rings"
+        lines.append(short(f"{rank_list(about['from_rings'])} read from the recorder's {rings}"))
     if about["missing_ranks"]:
         lines.append(short(f"no dump of {rank_list(about['missing_ranks'])}"))
     made = [

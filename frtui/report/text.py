@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from frtui.report import phrases
-from frtui.report.build import Facts
+from frtui.report.facts import Facts
 from frtui.text import clean
 
 WIDTH = 80
@@ -32,6 +32,7 @@ def _finding(finding: Facts) -> list[str]:
         _section("Evidence", finding["evidence"]),
         _section("Who waits", phrases.waits(finding)),
         _section("Last calls", phrases.last_calls(finding)),
+        *(_section(title, lines, bullet="") for title, lines in phrases.process_stacks(finding)),
         _section(title, phrases.stack(finding), bullet=""),
         _section("Next steps", finding["next_steps"], bullet="{}. "),
     ]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from frtui.model import NONE, Call
+from frtui.stacks import doing
 from frtui.text import ranges
+from frtui.view import process
 from frtui.view.across import NO_DUMP, Across, across, across_p2p
 from frtui.view.index import Index
 from frtui.view.rows import FULL, Line, Page, wrap
@@ -84,7 +86,13 @@ class AcrossPage(Page):
         return lines
 
     def last_of(self, rank: int) -> str:
-        """What the rank did last in this group."""
+        """What the rank did last in this group, and what it was in later, where the in-job recorder saw it."""
+        data = self.index.job.ranks[rank]
+        inside = doing(data.threads[0].stack).partition(" ← ")[0] if data.threads and not data.error else ""
+        ended = process.ending(data) or (f"was in {inside}" if inside else "")
+        return "; ".join(part for part in (self.last_recorded(rank), ended) if part)
+
+    def last_recorded(self, rank: int) -> str:
         row = self.index.ends(rank).last.get(self.group)
         if row is None:
             return "no call of this group in its dump"

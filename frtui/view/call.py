@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from frtui.model import NONE, STATE_NAMES, Call, Frame
 from frtui.stacks import call_site, is_cpp, is_cpython, is_torch
+from frtui.view import process
 from frtui.view.across import Across, across, across_p2p, sentence
 from frtui.view.findings import call_name
 from frtui.view.index import Index
@@ -23,7 +24,7 @@ SHOWN_PARTS = 6
 def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
     finding = findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
     if now.rank is None or now.row is None or now.rank not in index.job.ranks:
-        return Page(lambda width: why(finding, width) if finding else [])
+        return Page(lambda width: (why(finding, width) if finding else []) + without_call(index, now, width))
     call = index.job.call(now.rank, now.row)
     relevant = finding if finding and concerns(finding, call) else None
 
@@ -32,9 +33,25 @@ def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
         lines = head(index, call, relevant, width) + arguments_of(index, call, view, width)
         if relevant:
             lines += why(relevant, width)
-        return lines + stack(index, call, view, width, now.unfolded)
+        return lines + stacks(index, call, view, width, now.unfolded, finding)
 
     return Page(make)
+
+
+def without_call(index: Index, now: Selection, width: int) -> list[Line]:
+    """Of a rank that made no call, what its process was in, where the in-job recorder saw it."""
+    rank = index.job.ranks.get(now.rank) if now.rank is not None else None
+    return process.page(rank, width, now.unfolded) if rank else []
+
+
+def stacks(index: Index, call: Call, view: Across, width: int, unfolded: bool, finding: Finding | None) -> list[Line]:
+    """Where the call was made, and what the rank was in at its last call; of a blamed rank that comes first."""
+    made = stack(index, call, view, width, unfolded)
+    rank = index.job.ranks[call.rank]
+    if call.row != rank.calls[-1] and not (finding and call.rank in finding.ranks and concerns(finding, call)):
+        return made
+    inside = process.page(rank, width, unfolded)
+    return inside + made if finding and call.rank in finding.ranks else made + inside
 
 
 def concerns(finding: Finding, call: Call) -> bool:
@@ -57,7 +74,7 @@ def head(index: Index, call: Call, finding: Finding | None, width: int) -> list[
     lines += labelled("state", state + took + since + timeout, width, "plain" if call.done else "warn")
     site = call_site(call.stack)
     lines += labelled("site", site.place if site else "recorded without a stack", width, "bold" if site else "dim")
-    return lines
+    return lines + (labelled("error", call.error, width, "bad") if call.error else [])
 
 
 def title(index: Index, call: Call, finding: Finding | None, width: int) -> list[Line]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frtui.model import Rank
+from frtui.view import process
 from frtui.view.index import Index
 from frtui.view.rows import Keyed, Line, Rows, pad
 from frtui.view.words import BAD, DOUBT, clock, label, number, operation
@@ -43,6 +44,7 @@ def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
             (pad(label(group, 12 if width < 60 else 30), 12), "dim"),
             (" " + pad(op, 18), "plain"),
             (" " + pad(data.host, hosts) if hosts else "", "dim"),
+            (f"  {process.ending(data)}" if process.word(data) else "", "bad" if data.error else "warn"),
             (f"  last call {clock(newest_ns(data))}" if newest_ns(data) > 0 else "", "dim"),
             (f", {lag:,.1f} s before the job's last" if lag >= 1 else "", "warn" if lag >= 10 else "dim"),
         ]
@@ -56,11 +58,12 @@ def state(index: Index, rank: int, blamed: frozenset[int], waiting: frozenset[in
         return (BAD if rank in blamed else DOUBT), "no dump", "bad" if rank in blamed else "warn"
     if rank in blamed:
         return BAD, "blamed", "bad"
+    ended = process.word(index.job.ranks[rank])
     if not index.job.ranks[rank].calls:
-        return DOUBT, "empty", "warn"
+        return DOUBT, ended or "empty", "warn"
     if index.ends(rank).open:
         return " ", "waits" if rank in waiting else "in call", "plain"
-    return " ", "done", "ok"
+    return " ", ended or "done", "warn" if ended in ("raised", "gone") else "ok"
 
 
 def standing(index: Index, rank: int) -> tuple[str, str, str]:

@@ -62,13 +62,19 @@ class Trail:
 def on_finding(index: Index, findings: tuple[Finding, ...], number: int) -> Selection:
     """All panes on what proves a finding: the call that it names, else what the blamed rank did last."""
     finding, job = findings[number], index.job
-    if finding.focus and finding.focus[0] in job.ranks:
+    if finding.focus and finding.focus[0] in job.ranks and not _tells_without_calls(index, finding):
         rank, row = finding.focus
         return Selection(number, rank, job.ranks[rank].entries.group[row], row)
     rank = next(iter(finding.ranks or job.ranks or index.world), NONE)
     if rank == NONE:
         return Selection(number)
     return on_rank(index, Selection(number, rank, finding.group), rank, finding.seq if not finding.p2p else None)
+
+
+def _tells_without_calls(index: Index, finding: Finding) -> bool:
+    """The blamed rank made no call, but its threads' stacks say more than the call of somebody who waits for it."""
+    blamed = index.job.ranks.get(next(iter(finding.ranks), NONE))
+    return blamed is not None and not blamed.calls and bool(blamed.threads or blamed.error or blamed.alive is False)
 
 
 def on_first(index: Index) -> Selection:

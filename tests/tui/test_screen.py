@@ -19,7 +19,8 @@ from frtui.tui.app import FrtuiApp
 from frtui.tui.loader import folder
 from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import Line, Page, Rows
-from tests.dumps import dump, entry, write
+from tests.dumps import dump, entry, frame, write
+from tests.recorded import SLEEPS, recorded, thread
 from tests.tui.screens import focused, loaded, main, opened, pane, press, ready, rest, stuck, text, toasts
 from tests.view import jobs
 
@@ -339,3 +340,19 @@ async def test_messages_do_not_pile_up(tmp_path: Path) -> None:
     async with stuck(tmp_path) as pilot:
         await press(pilot, "n", "n", "n")
         assert len(toasts(pilot)) == 1
+
+
+async def test_the_call_pane_of_an_idle_rank_shows_its_threads(tmp_path: Path) -> None:
+    config = {("0", "default_pg"): (0, 1)}
+    waits = recorded(dump([entry(1, state="started")], pg_config=config), 0, world_size=2)
+    hostile = frame("[/red]\x1b.py", 7, "[@click=app.quit]x[/]")
+    idle = recorded(dump([], pg_config=config), 1, [thread(*SLEEPS, hostile)], world_size=2)
+    async with opened(tmp_path, folder(str(write(tmp_path, {0: waits, 1: idle})), None, None), (200, 60)) as pilot:
+        assert "not-joined" in pane(pilot, "findings")[1]
+        assert "✗ 1 blamed" in "\n".join(pane(pilot, "ranks"))
+        call = "\n".join(pane(pilot, "call"))
+        assert "▶ sleep_forever  /job/train.py:13" in call
+        assert "[@click=app.quit]x[/] [/red]\\x1b.py:7" in call
+        assert "threading.py" not in call
+        await press(pilot, "c")
+        assert "threading.py:327" in "\n".join(pane(pilot, "call"))

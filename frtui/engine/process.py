@@ -1,0 +1,118 @@
+"""What the in-job recorder tells of a rank's process: how it ended, or what it was in. torch's own dumps tell nothing.
+
+It supports what the calls show, and says why; who is to blame is decided by the calls.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+
+from frtui.model import DESTROYED, NONE, Job, Rank
+from frtui.stacks import call_site, doing, program, short
+
+LONGEST = 160
+"""Characters of a message or of a chain of frames in a sentence."""
+MARGIN_NS = 1_000_000_000
+"""A process whose last sign of life is older than the newest of the job by this went before the others."""
+
+# What a rank says when another one is gone, or when somebody stopped it: a consequence.
+_CONSEQUENCE = re.compile(
+    r"connection (?:was )?(?:closed|reset|refused|aborted)|broken pipe|tim(?:ed|e) ?out|watchdog|keyboardinterrupt"
+    r"|systemexit|communicator was aborted|\bsocket\b",
+    re.IGNORECASE,
+)
+_WRITERS = {
+    "observer": "when the observer wrote its dump",
+    "recover": "when its dump was made from its ring",
+    "ring": "when its ring was read",
+}
+
+
+def brief(text: str, most: int = LONGEST) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def failed(rank: Rank) -> bool:
+    """It ended with an exception of its own, not with one that another rank's end would cause."""
+    return rank.error is not None and not _CONSEQUENCE.search(f"{rank.error.type} {rank.error.message}")
+
+
+def lost(job: Job, rank: Rank) -> bool:
+    """Its process was gone before the others' dumps were written. All may be gone by the time that one looks."""
+    seen = max((_last_seen(other) for other in job.ranks.values() if other.by), default=NONE)
+    return bool(gone(rank)) and 0 < rank.heartbeat_ns < seen - MARGIN_NS
+
+
+def _last_seen(rank: Rank) -> int:
+    return max(rank.heartbeat_ns, rank.dumped_ns if rank.alive else NONE)
+
+
+def left(job: Job, rank: Rank) -> bool:
+    """It ended while others went on: with an exception of its own, killed, or in order."""
+    return failed(rank) or lost(job, rank) or bool(rank.ended and not rank.call_errors)
+
+
+def judged_stuck(rank: Rank) -> bool:
+    """The recorder itself found one of its calls open for too long."""
+    return bool(rank.by) and " open for " in rank.reason
+
+
+def lost_call(rank: Rank, opened: list[int]) -> bool:
+    """An open call of it failed, for whichever reason but that somebody stopped the program."""
+    said = (rank.call_errors.get(row, "KeyboardInterrupt") for row in opened)
+    return any("KeyboardInterrupt" not in text for text in said)
+
+
+def ending(rank: Rank) -> str:
+    """How a rank ended, as the predicate of a sentence: `ended with ValueError: boom at train.py:20`; or empty."""
+    if rank.error is not None:
+        site = call_site(program(rank.error.stack))
+        said = f"{rank.error.type}: {rank.error.message}".removesuffix(": ")
+        where = f" at {short(site)}" if site else ""
+        return f"ended with {brief(said)}{where}"
+    if rank.ended:
+        return "destroyed its process groups in order" if rank.ended == DESTROYED else "exited"
+    return ""
+
+
+def gone(rank: Rank) -> str:
+    """`the process of rank 1 (pid 4711 on host-a) was gone when its ring was read`; or empty."""
+    if rank.alive is not False or rank.ended:
+        return ""
+    return f"the process of {name(rank)} was gone {_WRITERS.get(rank.by, 'when its dump was written')}"
+
+
+def ended(rank: Rank) -> str:
+    """Either as a whole sentence: `rank 1 ended with …`, `the process of rank 1 … was gone …`; or empty."""
+    return f"rank {rank.rank} {told}" if (told := ending(rank)) else gone(rank)
+
+
+def name(rank: Rank) -> str:
+    """`rank 1 (pid 4711 on host-a)`."""
+    known = [f"pid {rank.pid}" if rank.pid > 0 else "", f"on {rank.host}" if rank.host else ""]
+    told = " ".join(part for part in known if part)
+    return f"rank {rank.rank} ({told})" if told else f"rank {rank.rank}"
+
+
+def was_in(rank: Rank) -> str:
+    """What its main thread was in: `sleep_forever (train.py:13) ← main (train.py:30)`; or empty."""
+    return brief(doing(rank.threads[0].stack)) if rank.threads and rank.error is None else ""
+
+
+def facts(rank: Rank) -> list[str]:
+    """All of it as evidence, most telling first."""
+    inside = was_in(rank)
+    told = [ended(rank), gone(rank) if rank.error else "", f"rank {rank.rank} was in: {inside}" if inside else ""]
+    for row, said in list(rank.call_errors.items())[-1:]:
+        told.append(f"rank {rank.rank}: its call of record {rank.entries.record[row]} ended with: {brief(said)}")
+    if rank.by == "ring" and rank.heartbeat_ns > 0:
+        told.append(f"rank {rank.rank} is read from its ring; its last sign of life is of {clock(rank.heartbeat_ns)}")
+    return [fact for fact in told if fact]
+
+
+def clock(ns: int) -> str:
+    try:
+        return datetime.fromtimestamp(ns / 1e9, timezone.utc).strftime("%H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return "an impossible time"

@@ -1,0 +1,51 @@
+"""The recorder's ring files: what is left of a rank that wrote no dump, or none that can be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from frtui.load.errors import Unusable
+from frtui.load.limits import Budget, length, text
+
+MAGIC = b"FRRING1\0"
+"""As `recorder.ringfile` has it, which is imported only once a ring is there."""
+
+
+def is_ring(head: bytes) -> bool:
+    return head[:8] == MAGIC
+
+
+def unpack(data: bytes) -> object:
+    """The dump in a ring, in torch's shape. Raises Unusable with the reason."""
+    try:
+        from recorder import export, ringfile
+    except ImportError:
+        detail = "a ring of the recorder, and the package `recorder`, which reads it, is missing"
+        raise Unusable("refused", detail) from None
+    try:
+        _check(ringfile.read(data), len(data))
+        return export.dump_of_ring(data)
+    except Unusable:
+        raise
+    except Exception as error:  # a damaged ring may make them raise almost anything
+        told = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        raise Unusable("refused", text(f"damaged ring: {told[:200]}")) from None
+
+
+def _check(contents: Any, size: int) -> None:
+    """Raises Unusable where records name long texts again and again: each record's are written out."""
+    from recorder import ringfile
+
+    budget = Budget(size)
+    stacks = {n: length(frames) for n, frames in contents.texts[ringfile.STACK].items()}
+    names = {n: _repeated(signature) for n, signature in contents.texts[ringfile.SIGNATURE].items()}
+    for record in contents.records:
+        budget.spend(stacks.get(record.stack, 0) + names.get(record.signature, 0))
+
+
+def _repeated(signature: object) -> int:
+    """What each record copies, or looks through, of its signature."""
+    if not isinstance(signature, dict):
+        return 0
+    more, name = signature.get("more"), signature.get("name")
+    return sum(len(part) for part in (more, name) if isinstance(part, (dict, list, str)))

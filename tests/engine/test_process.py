@@ -1,0 +1,183 @@
+"""What the in-job recorder saw of a rank's process beside what its calls show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from frtui.engine.process import MARGIN_NS
+from tests.dumps import T0, Raw, dump, entry, frame
+from tests.engine.conftest import Judge
+from tests.engine.jobs import OPEN, steps, world
+from tests.recorded import SECOND, SLEEPS, failure, recorded, thread
+
+DUMPED = T0 + 20 * SECOND
+KILLED: dict[str, Any] = {"by": "observer", "alive": False, "heartbeat_ns": T0 + SECOND, "dumped_ns": T0 + SECOND}
+
+
+def waiting(upto: int = 2) -> Raw:
+    raw: Raw = dump([*steps(upto), entry(upto + 1, state=OPEN)], pg_config=world(4))
+    return raw
+
+
+def job(first: Raw, **changes: Any) -> dict[int, Raw]:
+    """Ranks 0, 2 and 3 wait in call 3; rank 1 is `first`."""
+    return {r: recorded(waiting(), r) for r in (0, 2, 3)} | {1: recorded(first, 1, **changes)}
+
+
+def idle() -> Raw:
+    raw: Raw = dump(steps(2), pg_config=world(4))
+    return raw
+
+
+def test_what_an_idle_rank_was_in(judge: Judge) -> None:
+    [found] = judge(job(idle(), threads=[thread(*SLEEPS)]))
+    assert (found.kind, found.ranks, found.confidence) == ("not-joined", (1,), "likely")
+    assert "; rank 1 was in sleep_forever (train.py:13) ← main (train.py:30); its last" in found.summary
+    assert "rank 1 was in: sleep_forever (train.py:13) ← main (train.py:30)" in found.evidence
+    assert found.next_steps[0].startswith("look at /job/train.py:13, where rank 1 was")
+
+
+def test_an_exception_is_the_reason(judge: Judge) -> None:
+    ranks = job(idle(), threads=[thread(*SLEEPS)])
+    [found] = judge({**ranks, 1: {**ranks[1], "exception": failure()}})
+    assert (found.kind, found.ranks, found.confidence) == ("not-joined", (1,), "proven")
+    assert ", because rank 1 ended with ValueError: boom at train.py:20; its last" in found.summary
+    assert not any("was in" in fact for fact in found.evidence)
+    assert all("py-spy" not in step for step in found.next_steps)
+
+
+def test_a_lost_connection_is_no_reason(judge: Judge) -> None:
+    """It comes of another rank's end."""
+    error = failure("RuntimeError", "Connection closed by peer [10.0.0.7]:4711")
+    [found] = judge({**job(idle()), 1: {**recorded(idle(), 1), "exception": error}})
+    assert (found.kind, found.confidence) == ("not-joined", "likely")
+    assert "because" not in found.summary
+    assert any("ended with RuntimeError: Connection closed" in fact for fact in found.evidence)
+
+
+def test_a_killed_process_is_the_reason(judge: Judge) -> None:
+    [found] = judge(job(idle(), **KILLED))
+    assert (found.kind, found.ranks, found.confidence) == ("not-joined", (1,), "proven")
+    gone = "the process of rank 1 (pid 4711 on host-a) was gone when the observer wrote its dump"
+    assert f", because {gone}; its last" in found.summary
+    assert gone in found.evidence
+
+
+def test_a_process_that_went_after_the_dumps_is_no_reason(judge: Judge) -> None:
+    [found] = judge(job(idle(), **{**KILLED, "heartbeat_ns": DUMPED - MARGIN_NS // 2}))
+    assert (found.kind, found.confidence, "because" in found.summary) == ("not-joined", "likely", False)
+
+
+def test_a_killed_process_leaves_its_last_call_open(judge: Judge) -> None:
+    """Others finished it, so that without the recorder's word the rank's device would pass for dead."""
+    mine = dump([*steps(1), entry(2, state=OPEN)], pg_config=world(4))
+    assert judge(job(mine))[0].kind == "stale"
+    [found] = judge(job(mine, **KILLED))
+    assert (found.kind, found.ranks, found.seq) == ("not-joined", (1,), 3)
+
+
+def test_a_process_that_was_killed_in_a_call_that_all_made(judge: Judge) -> None:
+    [found] = judge(job(waiting(), **KILLED))
+    assert (found.kind, found.ranks) == ("all-joined-stuck", ())
+    assert found.summary.endswith(
+        "nobody finishes: the process of rank 1 (pid 4711 on host-a) was gone when the observer wrote its dump."
+    )
+    assert "killed process" in found.next_steps[0]
+
+
+def test_all_processes_gone_is_no_reason(judge: Judge) -> None:
+    """The job was killed as a whole, later."""
+    late = {**KILLED, "by": "recover", "heartbeat_ns": DUMPED, "dumped_ns": DUMPED}
+    [found] = judge({r: recorded(waiting(), r, **late) for r in range(4)})
+    assert "look at the network" in found.summary
+
+
+@pytest.mark.parametrize(("ended", "said"), [(1, "destroyed its process groups in order"), (2, "exited")])
+def test_who_ended_in_order_waits_for_nobody(judge: Judge, ended: int, said: str) -> None:
+    mine = dump([*steps(1), entry(2, state=OPEN)], pg_config=world(4))
+    healthy = {r: recorded(mine, r, ended=ended) for r in range(4)}
+    assert [f.kind for f in judge(healthy)] == ["no-hang"]
+    [found] = judge(job(idle(), ended=ended, alive=False))
+    assert (found.kind, found.ranks) == ("not-joined", (1,))
+    assert f"because rank 1 {said}; its last" in found.summary
+
+
+def test_who_ended_because_its_call_failed_still_waited_in_it(judge: Judge) -> None:
+    """All but rank 1 gave up and exited: that does not make them idle."""
+    failed = waiting()
+    failed["entries"][-1]["error"] = "timed out"
+    ranks = {r: recorded(failed, r, ended=2, alive=None, by="ring") for r in (0, 2, 3)}
+    [found] = judge({**ranks, 1: recorded(idle(), 1)})
+    assert (found.kind, found.ranks, found.waiting) == ("not-joined", (1,), (0, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [("asked for", "no-hang"), ("SIGTERM", "no-hang"), ("call 3 (all_reduce) has been open for 2.0 s", "not-joined")],
+)
+def test_the_recorder_knows_when_a_young_call_is_stuck(judge: Judge, reason: str, kind: str) -> None:
+    just_now: Raw = {"dumped_ns": T0 + 2 * SECOND}
+    ranks = {r: recorded(waiting(), r, reason=reason if r == 0 else "asked by rank 0", **just_now) for r in (0, 2, 3)}
+    assert [f.kind for f in judge({**ranks, 1: recorded(idle(), 1, **just_now)})] == [kind]
+
+
+def test_an_exception_means_that_the_job_is_not_merely_running(judge: Judge) -> None:
+    just_now: Raw = {"dumped_ns": T0 + 2 * SECOND, "reason": "SIGTERM"}
+    ranks = {r: recorded(waiting(), r, **just_now) for r in (0, 2, 3)} | {1: recorded(idle(), 1, **just_now)}
+    assert [f.kind for f in judge(ranks)] == ["no-hang"]
+    assert [f.kind for f in judge({**ranks, 1: {**ranks[1], "exception": failure()}})] == ["not-joined"]
+    stopped = {r: {**raw, "exception": failure("KeyboardInterrupt", "")} for r, raw in ranks.items()}
+    assert [f.kind for f in judge(stopped)] == ["no-hang"]
+
+
+def test_of_two_that_ended_the_first_is_the_reason(judge: Judge) -> None:
+    ranks = {r: recorded(waiting(), r) for r in (0, 3)}
+    ranks |= {r: recorded(idle(), r, dumped_ns=DUMPED - r * SECOND) for r in (1, 2)}
+    for r, kind in ((1, "KeyError"), (2, "ValueError")):
+        ranks[r] = {**ranks[r], "exception": failure(kind)}
+    [found] = judge(ranks)
+    assert (found.ranks, "because rank 2 ended with ValueError" in found.summary) == ((1, 2), True)
+
+
+@pytest.mark.parametrize("backend", ["gloo", "nccl"])
+def test_a_rank_that_hangs_before_its_first_call(judge: Judge, backend: str) -> None:
+    first = dump([entry(1, backend=backend, state="started", retired=False)], pg_config=world(4))
+    ranks = {r: recorded(first, r) for r in (0, 2, 3)} | {
+        1: recorded(dump([], pg_config=world(4)), 1, [thread(*SLEEPS)])
+    }
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.seq, found.waiting) == ("not-joined", (1,), 1, (0, 2, 3))
+    assert "rank 1 was in sleep_forever" in found.summary
+
+
+def test_other_findings_tell_it_too(judge: Judge) -> None:
+    ranks = {
+        r: recorded(dump([*steps(2), entry(3, sizes=[[9 if r == 1 else 4]], state=OPEN)], pg_config=world(4)), r)
+        for r in range(4)
+    }
+    ranks[1]["entries"][-1]["error"] = "Connection reset by peer"
+    ranks[1]["python_stacks"] = [thread(*SLEEPS)]
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks) == ("size-mismatch", (1,))
+    assert "rank 1 was in: sleep_forever (train.py:13) ← main (train.py:30)" in found.evidence
+    assert "rank 1: its call of record 2 ended with: Connection reset by peer" in found.evidence
+
+
+def test_a_thread_that_is_only_in_libraries_says_nothing(judge: Judge) -> None:
+    frames = [frame("/usr/lib/python3.11/threading.py", 1), frame("/x/site-packages/torch/utils/data/dataloader.py", 2)]
+    [found] = judge(job(idle(), threads=[thread(*frames)]))
+    assert not any("was in" in fact for fact in found.evidence)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"), [("Connection reset by peer", "size-mismatch"), ("KeyboardInterrupt", "no-hang")]
+)
+def test_a_call_that_failed_at_once_is_not_running(judge: Judge, error: str, kind: str) -> None:
+    """gloo aborts the process whose sizes clash, milliseconds after the call; what is left of it is its ring."""
+    rows = {r: dump([*steps(2), entry(3, sizes=[[4 + r]], state=OPEN)], pg_config=world(4)) for r in range(4)}
+    moment = T0 + 3_000_000
+    ranks = {r: recorded(raw, r, dumped_ns=moment, heartbeat_ns=moment) for r, raw in rows.items()}
+    ranks[1]["entries"][-1]["error"] = error
+    assert judge(ranks)[0].kind == kind
