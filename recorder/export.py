@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from recorder import ringfile, stacks
-from recorder.ringfile import COMPLETED, FAILED, INFERRED, ISSUED, P2P, WAITING, Contents, Header, Record
+from recorder.ringfile import COMPLETED, FAILED, INFERRED, ISSUED, P2P, Contents, Header, Record
 
 VERSION = "2.10"
 """The version of torch's format that this follows."""
@@ -94,7 +94,8 @@ def dump_of(contents: Contents, only_active: bool = False, stacks: bool = True, 
 def _dump_of(contents: Contents, only_active: bool, stacks: bool, entries: bool) -> dict[str, Any]:
     groups = contents.texts[ringfile.GROUP]
     shown = [r for r in contents.records if not (only_active and r.flags & COMPLETED)] if entries else []
-    made = [_entry(record, contents.texts, stacks) for record in shown]
+    frames = {n: _frames(stack) for n, stack in contents.texts[ringfile.STACK].items()} if stacks else None
+    made = [_entry(record, contents.texts, frames) for record in shown]
     header = contents.header
     return {
         "version": VERSION,
@@ -121,7 +122,14 @@ def _config(group: Mapping[str, Any]) -> dict[str, str]:
     return {"name": group["name"], "desc": group["desc"], "ranks": str([int(rank) for rank in group["ranks"]])}
 
 
-def _entry(record: Record, texts: Mapping[int, Mapping[int, Any]], stacks: bool) -> dict[str, Any]:
+def _frames(stack: list[tuple[str, str, int]]) -> list[dict[str, Any]]:
+    return [{"name": name, "filename": file, "line": line} for name, file, line in stack]
+
+
+def _entry(
+    record: Record, texts: Mapping[int, Mapping[int, Any]], frames: Mapping[int, list[dict[str, Any]]] | None
+) -> dict[str, Any]:
+    """`frames`: by stack, one list for all records that share it, as torch's dumps share them; None: without."""
     signature = texts[ringfile.SIGNATURE].get(record.signature, _UNKNOWN)
     group = texts[ringfile.GROUP].get(record.group, {"name": "?", "desc": ""})
     thread = texts[ringfile.THREAD].get(record.thread, ["", ""])
@@ -148,12 +156,12 @@ def _entry(record: Record, texts: Mapping[int, Mapping[int, Any]], stacks: bool)
         "thread_id": thread[0],
         "thread_name": thread[1],
     }
-    if stacks:
-        frames = texts[ringfile.STACK].get(record.stack, ())
-        entry["frames"] = [{"name": name, "filename": file, "line": line} for name, file, line in frames]
+    if frames is not None:
+        entry["frames"] = frames.get(record.stack, [])
     if flags & FAILED:
         entry["error"] = texts[ringfile.ERROR].get(record.error, "failed")
-    entry.update({key: True for key, flag in (("waiting", WAITING), ("inferred", INFERRED)) if flags & flag})
+    if flags & INFERRED:
+        entry["inferred"] = True
     entry.update(signature.get("more", {}))
     return entry
 

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 MAGIC = b"FRRING1\0"
 
-P2P, ISSUED, COMPLETED, FAILED, WAITING, INFERRED = 1, 2, 4, 8, 16, 32
-"""Flags of a record. WAITING: someone waits for it in Work.wait. INFERRED: a later call of its group completed."""
+P2P, ISSUED, COMPLETED, FAILED, INFERRED = 1, 2, 4, 8, 16
+"""Flags of a record. INFERRED: its end was not seen, but a later call of its group completed."""
 
 SIGNATURE, STACK, GROUP, ERROR, THREAD = range(1, 6)
 """Kinds of texts."""
@@ -42,10 +42,10 @@ _HEARTBEAT = struct.calcsize("<8sIIQQQQiiQQ")
 _ENDED = struct.calcsize("<8sIIQQQQiiQQQ")
 
 _SLOT = struct.Struct("<QIIIIQQQQQQIIIIQ")
-_FLAGS = struct.calcsize("<QIII")
-_COMPLETED_NS = struct.calcsize("<QIIIIQQQQQ")
-_ERROR = struct.calcsize("<QIIIIQQQQQQI")
 _SIGNATURE = 8
+_COMPLETED = struct.calcsize("<QIIIIQQQQQ")
+_END = struct.Struct("<QII")
+"""completed_ns, error and flags, which change together."""
 
 _TEXT = struct.Struct("<BII")
 _U64, _U32 = struct.Struct("<Q"), struct.Struct("<I")
@@ -79,16 +79,16 @@ class Record(NamedTuple):
     signature: int
     stack: int
     group: int
-    flags: int
+    thread: int
     collective_seq: int
     p2p_seq: int
     op_id: int
     created_ns: int
     started_ns: int
     completed_ns: int
-    timeout_ms: int
     error: int
-    thread: int
+    flags: int
+    timeout_ms: int
 
 
 @dataclass
@@ -183,28 +183,18 @@ class Ring:
             # fmt: off
             _SLOT.pack_into(
                 self.map, _HEADER_SIZE + record % self.n_slots * 96,
-                serial, signature, stack, group, flags, collective_seq, p2p_seq, op_id,
-                now, now, 0, timeout_ms, 0, thread, 0, serial,
+                serial, signature, stack, group, thread, collective_seq, p2p_seq, op_id,
+                now, now, 0, 0, flags, timeout_ms, 0, serial,
             )
             # fmt: on
         return record
 
-    def flag(self, record: int, flags: int) -> None:
-        """Replace the flags of `record`, if it is still in the ring."""
-        offset = _HEADER_SIZE + record % self.n_slots * 96
-        if _U64.unpack_from(self.map, offset)[0] == record + 1:
-            _U32.pack_into(self.map, offset + _FLAGS, flags)
-
     def complete(self, record: int, flags: int, error: int = 0) -> None:
-        """`record` is over, in one way or the other."""
+        """`record` is over, in one way or the other, if it is still in the ring."""
         offset = _HEADER_SIZE + record % self.n_slots * 96
         with self.lock:  # the map may be growing
-            if _U64.unpack_from(self.map, offset)[0] != record + 1:
-                return
-            _U64.pack_into(self.map, offset + _COMPLETED_NS, time.time_ns())
-            if error:
-                _U32.pack_into(self.map, offset + _ERROR, error)
-            _U32.pack_into(self.map, offset + _FLAGS, flags)
+            if _U64.unpack_from(self.map, offset)[0] == record + 1:
+                _END.pack_into(self.map, offset + _COMPLETED, time.time_ns(), error, flags)
 
     @property
     def newest(self) -> int:

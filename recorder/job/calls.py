@@ -17,10 +17,13 @@ from recorder.job.callstacks import CallStacks
 from recorder.job.describe import Signatures
 from recorder.job.groups import Group, Groups
 from recorder.job.operations import Operation
-from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, INFERRED, ISSUED, P2P, THREAD, WAITING, Record, Ring
+from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, INFERRED, ISSUED, P2P, THREAD, Record, Ring
 
 _BATCH_DEPTH = 6
 """Frames between `batch_isend_irecv` and the kernel, and some."""
+
+_MOST_ERRORS = 1000
+"""Texts: a job may retry what fails for ever."""
 
 Flight = tuple[int, int, Group, bool]
 """Record, its flags, its group, and whether a returned `wait` means that the call is over."""
@@ -34,15 +37,13 @@ class Calls:
         self.groups = Groups(self._group_made)
         self.signatures = Signatures(ring)
         self.in_flight: dict[Any, Flight] = {}
-        """By Work, oldest first. Bounded by the ring: what was overwritten there needs no end."""
+        """By Work, oldest first; at most as many as the ring holds, after a poll: what left it needs no end."""
         self.on_failure: Callable[[int, str, str], None] = lambda record, name, error: None
         self.faults = 0
         """Calls that could not be recorded, for a fault of ours."""
         self._stacks = None if stack == "none" else CallStacks(ring, stack == "cpp")
         self._threads: dict[int, int] = {}
-        self._finished: dict[int, int] = {}
-        """By group: the newest collective that is known to be over."""
-        self._errors = 0
+        self._errors: dict[str, int] = {}
         self._batch: tuple[Any, Group] | None = None
         self._thread(threading.main_thread())
 
@@ -81,41 +82,29 @@ class Calls:
             self._end(flight, COMPLETED)
             return
         self.in_flight[work] = flight
-        if len(self.in_flight) > self.ring.n_slots:
-            self.in_flight.pop(next(iter(self.in_flight)), None)
 
     def failed(self, flight: Flight, error: BaseException) -> None:
         """The call raised, when it was made or when it was waited for."""
-        self._errors += 1
         text = f"{type(error).__name__}: {error}"[:1000]
-        self.ring.text(ERROR, self._errors, text)
-        self.ring.complete(flight[0], flight[1] | FAILED, self._errors)
+        self.ring.complete(flight[0], flight[1] | FAILED, self._error(text))
         self.on_failure(flight[0], self.name_of(flight[0]), text)
 
-    def waiting(self, work: Any) -> Flight | None:
-        """Someone starts to wait for `work`: its flight, or None when it is not one of ours."""
-        flight = self.in_flight.get(work)
-        if flight is not None:
-            self.ring.flag(flight[0], flight[1] | WAITING)
-        return flight
-
     def waited(self, work: Any, flight: Flight, error: BaseException | None) -> None:
-        """The wait is over. On the CPU that is the end of the call: gloo's reduce_scatter never says so itself."""
+        """A wait is over. On the CPU that is the end of the call: gloo's reduce_scatter never says so itself."""
         if error is not None:
-            self.in_flight.pop(work, None)
-            self.failed(flight, error)
-        elif flight[3] or work.is_completed():
-            self.in_flight.pop(work, None)
+            if self.in_flight.pop(work, None) is not None:
+                self.failed(flight, error)
+        elif (flight[3] or work.is_completed()) and self.in_flight.pop(work, None) is not None:
             if flight[1] & P2P:
                 self._name_source(flight, work)
             self._end(flight, COMPLETED)
-        else:
-            self.ring.flag(flight[0], flight[1])
 
     def poll(self, most: int = 1 << 30) -> None:
         """Look which of the oldest calls in flight are over, for those that are waited for in C++ or not at all."""
         if most > 1:
             self._batch = None
+            while len(self.in_flight) > self.ring.n_slots:
+                self.in_flight.pop(next(iter(self.in_flight)), None)
         unsaid: list[tuple[Any, Flight]] = []
         for work, flight in self._oldest(most):
             try:
@@ -128,7 +117,7 @@ class Calls:
                 self._over(work, flight)
         for work, flight in unsaid:
             # gloo's reduce_scatter never says that it is over; but the collectives of a group end in order.
-            passed = not flight[1] & P2P and flight[0] < self._finished.get(flight[2].number, -1)
+            passed = not flight[1] & P2P and flight[0] < flight[2].completed
             if passed and self.in_flight.pop(work, None) is not None:
                 self._end(flight, COMPLETED | INFERRED)
 
@@ -162,8 +151,8 @@ class Calls:
     def _end(self, flight: Flight, how: int) -> None:
         record, flags, group, _ = flight
         self.ring.complete(record, flags | how)
-        if not flags & P2P and not how & INFERRED and record > self._finished.get(group.number, -1):
-            self._finished[group.number] = record
+        if not flags & P2P:
+            group.completed = record
 
     def _count_p2p(self, group: Group, frame: Any) -> None:
         """All operations of one `batch_isend_irecv` share a number, as in NCCL's batches.
@@ -193,6 +182,13 @@ class Calls:
 
     def _group_made(self, group: Group) -> None:
         self.ring.text(GROUP, group.number, {"name": group.name, "desc": group.desc, "ranks": group.ranks})
+
+    def _error(self, text: str) -> int:
+        number = self._errors.get(text, 0)
+        if not number and len(self._errors) < _MOST_ERRORS:
+            self._errors[text] = number = len(self._errors) + 1
+            self.ring.text(ERROR, number, text)
+        return number
 
     def _thread(self, thread: threading.Thread) -> int:
         number = len(self._threads) + 1

@@ -9,6 +9,8 @@ from recorder.ringfile import STACK, Ring
 
 MAX_FRAMES = 32
 """Walking them costs about 0.1 us each."""
+_MOST = 1 << 15
+"""Stacks that are kept: a program that makes new code in a loop must not fill the memory."""
 _HERE = os.path.dirname(__file__)
 _LAUNCHER = os.path.join(_HERE, "launch.py")
 _KERNELS = os.path.join(_HERE, "interpose.py")
@@ -38,6 +40,8 @@ class CallStacks:
         return self._add(key, innermost) if known is None else known
 
     def _add(self, key: tuple[int, ...], frame: Any) -> int:
+        if len(self._numbers) >= _MOST:
+            return 0
         frames = []
         for _ in range(len(key) // 2):
             code = frame.f_code

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from recorder.export import LIBRARIES
 from recorder.job.groups import Group, library
-from recorder.job.operations import Operation, device, key, sizes
+from recorder.job.operations import Operation, device, sizes
 from recorder.ringfile import SIGNATURE, Ring
 
 _NATIVE = frozenset({"nccl", "ncclx", "rccl", "rcclx", "xccl", "hccl", "mccl"})
@@ -33,14 +33,7 @@ class Signatures:
         """Names of groups with calls that are left to torch's own recorder."""
 
     def of(self, operation: Operation, args: Sequence[Any], group: Group, pg: Any) -> Signature:
-        inputs, outputs = operation.inputs, operation.outputs
-        made = (
-            operation.operator,
-            group.number,
-            key(args[inputs]) if inputs >= 0 else None,
-            key(args[outputs]) if outputs >= 0 and outputs != inputs else None,
-            *[args[i] if type(args[i]) is int else tuple(args[i]) for i in operation.parts],
-        )
+        made = operation.operator, group.number, operation.key(args)
         return self._known.get(made) or self._add(made, operation, args, group, pg)
 
     def name(self, number: int) -> str:

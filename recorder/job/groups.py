@@ -17,7 +17,18 @@ UNDEFINED = "undefined"
 class Group:
     """One process group on this rank."""
 
-    __slots__ = ("collective_seq", "desc", "name", "number", "op_id", "p2p_seq", "rank", "ranks", "timeout")
+    __slots__ = (
+        "collective_seq",
+        "completed",
+        "desc",
+        "name",
+        "number",
+        "op_id",
+        "p2p_seq",
+        "rank",
+        "ranks",
+        "timeout",
+    )
 
     def __init__(self, number: int, pg: Any) -> None:
         self.number = number
@@ -27,6 +38,8 @@ class Group:
         self.rank = int(pg.rank())
         self.timeout = _timeout_ms(pg)
         self.collective_seq = self.p2p_seq = self.op_id = 0
+        self.completed = -1
+        """Record of a late collective that is known to be over: those before it are too."""
 
 
 class Groups:

@@ -95,7 +95,7 @@ def _kernel(operation: Operation) -> Callable[..., Any]:
 def _waiting(wait: Callable[..., Any]) -> Callable[..., Any]:
     def recorded_wait(work: Any, *args: Any, **options: Any) -> Any:
         calls = _current
-        flight = calls.waiting(work) if calls is not None else None
+        flight = calls.in_flight.get(work) if calls is not None else None
         if calls is None or flight is None:
             return wait(work, *args, **options)
         try:

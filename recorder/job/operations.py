@@ -51,6 +51,19 @@ class Operation(NamedTuple):
     parts: tuple[int, ...]
     part_names: tuple[str, ...]
 
+    def key(self, args: Sequence[Any]) -> Any:
+        """Equal for calls that do the same on tensors of equal sizes and dtypes."""
+        inputs, outputs = self.inputs, self.outputs
+        if inputs == outputs:
+            made = key(args[inputs]) if inputs >= 0 else None
+        elif inputs < 0 or outputs < 0:
+            made = key(args[max(inputs, outputs)])
+        else:
+            made = key(args[inputs]), key(args[outputs])
+        if not self.parts:
+            return made
+        return (made, *[args[i] if type(args[i]) is int else tuple(args[i]) for i in self.parts])
+
 
 def operation(operator: str, arguments: Sequence[str]) -> Operation | None:
     """The operation with the named arguments; None where it has no process group and so concerns nobody else."""
@@ -76,12 +89,13 @@ def _position(arguments: Sequence[str], names: Sequence[str]) -> int:
 
 
 def key(tensors: Any) -> Any:
-    """Something hashable that is equal for tensors, or (lists of) lists of them, of equal shapes and dtypes."""
-    if type(tensors) is list or type(tensors) is tuple:
-        if len(tensors) == 1:
-            return key(tensors[0])
-        return tuple([key(tensor) for tensor in tensors])
-    return tensors.shape, tensors.dtype
+    """Something hashable that is equal for tensors, or (lists of) lists of them, of equal sizes and dtypes."""
+    if type(tensors) is not list:
+        return tensors.shape, tensors.dtype
+    if len(tensors) == 1:
+        only = tensors[0]
+        return (only.shape, only.dtype) if type(only) is not list else key(only)
+    return tuple([key(tensor) for tensor in tensors])
 
 
 def device(tensors: Any) -> str:

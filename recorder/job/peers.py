@@ -14,10 +14,12 @@ import time
 from datetime import timedelta
 from typing import Any, Callable
 
+from recorder.paths import request_interval, request_path
+
 STORE_S = 1.0
 """Between two looks into the store."""
-FILE_S = 2.0
-"""Between two looks at the file: a thousand ranks ask one metadata server."""
+RANKS_PER_S = 4000
+"""How many looks one store is given in a second; a larger job looks less often."""
 _PATIENCE = timedelta(seconds=5)
 
 
@@ -27,13 +29,18 @@ class Peers:
     The store may block for seconds when its host is gone, so a thread of its own talks to it.
     """
 
-    def __init__(self, store: Any, prefix: str, request_file: str, heard: Callable[[str], None]) -> None:
-        self._store, self._prefix, self._file = store, prefix, request_file
+    def __init__(self, store: Any, prefix: str, folder: str, world_size: int, heard: Callable[[str], None]) -> None:
+        """`store`: torch's, of which only the address is used. `folder`: of the rings."""
+        self._prefix, self._file = prefix, request_path(folder)
         self._heard = heard
-        self._seen = _changed(request_file)
+        self._store_s = max(STORE_S, world_size / RANKS_PER_S)
+        self._file_s = request_interval(world_size)
+        self._seen = _changed(self._file)
         self._incident = 0
         self._told: queue.Queue[str | None] = queue.Queue()
-        self._thread = threading.Thread(target=self._run, name="recorder-peers", daemon=True)
+        self._store: Any = None
+        address = _address(store)
+        self._thread = threading.Thread(target=self._run, args=(address,), name="recorder-peers", daemon=True)
         self._thread.start()
 
     def tell(self, reason: str) -> None:
@@ -43,27 +50,39 @@ class Peers:
     def flush(self, seconds: float) -> None:
         """Wait until what was told has been sent: the process is about to end."""
         end = time.monotonic() + seconds
-        while self._told.unfinished_tasks and time.monotonic() < end:
+        while self._told.unfinished_tasks and self._thread.is_alive() and time.monotonic() < end:
             time.sleep(0.01)
 
     def stop(self) -> None:
         self._told.put(None)
 
-    def _run(self) -> None:
-        looked = 0.0
+    def join(self, seconds: float) -> None:
+        """After `stop`. A thread that comes back from C++ while the interpreter ends would abort the process."""
+        if threading.current_thread() is not self._thread:
+            self._thread.join(seconds)
+
+    def _run(self, address: tuple[str, int] | None) -> None:
+        self._store = connect(address)
+        look_into_store = time.monotonic() + self._store_s
+        look_at_file = time.monotonic() + self._file_s
         while True:
+            now = time.monotonic()
             try:
-                reason = self._told.get(timeout=STORE_S)
+                reason = self._told.get(timeout=max(0.0, min(look_into_store, look_at_file) - now))
                 if reason is None:
+                    self._store = None  # its connection is closed here, not by whoever drops this object
                     return
                 self._send(reason)
                 self._told.task_done()
             except queue.Empty:
                 pass
-            self._listen()
-            if time.monotonic() - looked >= FILE_S:
-                looked = time.monotonic()
+            now = time.monotonic()
+            if now >= look_into_store:
+                self._listen()
+                look_into_store = now + self._store_s
+            if now >= look_at_file:
                 self._look_at_file()
+                look_at_file = now + self._file_s
 
     @property
     def _key(self) -> str:
@@ -97,7 +116,7 @@ class Peers:
 
     def _look_at_file(self) -> None:
         changed = _changed(self._file)
-        if changed > self._seen:
+        if changed not in (0, self._seen):  # not only a later one: clocks of hosts differ
             self._seen = changed
             self._heard(_request(self._file))
 
@@ -113,22 +132,29 @@ def _request(path: str) -> str:
     """The reason in a request file; a person may have made it with `touch`."""
     try:
         with open(path) as file:
-            return str(json.loads(file.read(4096))["reason"])
-    except (OSError, ValueError, KeyError, TypeError):
+            return str(json.loads(file.read(4096))["reason"])[:1000]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"asked by {path}"
 
 
-def connect(store: Any) -> Any:
-    """A connection of our own to the TCPStore behind `store`; None where there is none, or it can't be reached."""
+def _address(store: Any) -> tuple[str, int] | None:
+    """Of the TCPStore behind `store`; None where there is none."""
     from torch.distributed import PrefixStore, TCPStore
 
     while isinstance(store, PrefixStore):
         store = store.underlying_store
-    if not isinstance(store, TCPStore):
+    return (store.host, store.port) if isinstance(store, TCPStore) else None
+
+
+def connect(address: tuple[str, int] | None) -> Any:
+    """A connection of our own to the TCPStore at `address`; None when it can't be reached."""
+    from torch.distributed import TCPStore
+
+    if address is None:
         return None
     try:
-        return TCPStore(store.host, store.port, None, False, _PATIENCE, wait_for_workers=False)
-    except RuntimeError:
+        return TCPStore(*address, None, False, _PATIENCE, wait_for_workers=False)
+    except Exception:  # whatever: the request file is left
         return None
 
 

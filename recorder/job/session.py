@@ -92,6 +92,7 @@ class Session:
             alive=True,
             demanded=demanded,
             missed=self.calls.faults,
+            lost_texts=self.ring.lost_texts,
         )
         dump["python_stacks"] = stacks.threads()
         if error is not None:

@@ -7,34 +7,33 @@ reads it there. The handlers in Python only keep a signal from killing the proce
 
 from __future__ import annotations
 
-import faulthandler
+import functools
 import os
 import signal
 import socket
 import threading
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Callable, TextIO
-
-from recorder.stacks import STACKS_SIGNAL
+from typing import Any, Callable
 
 Handler = Any
 """What `signal.getsignal` returns: a function, SIG_DFL, SIG_IGN, or None for one that was set in C."""
 
 
 class Signals:
-    """Forwards `numbers` to a socket, until `restore`. Only the main thread may make one."""
+    """Forwards `numbers` to a socket, until `restore`. Made in another thread than the main one it forwards none."""
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
-        """Raises ValueError outside the main thread."""
         self.read_end, self._write_end = socket.socketpair()
         for end in (self.read_end, self._write_end):
             end.setblocking(False)
         self._previous: dict[int, Handler] = {}
-        self._previous_wakeup = -1
+        self._wakeup: _Wakeup | None = None
+        self._numbers = numbers
         self._pid = os.getpid()
+        self._set_default = _libc_signal()
         if numbers and threading.current_thread() is threading.main_thread():
-            self._previous_wakeup = signal.set_wakeup_fd(self._write_end.fileno(), warn_on_full_buffer=False)
+            self._wakeup = _Wakeup(self._write_end.fileno())
             for number in numbers:
                 # A handler of the job's own stays: the wakeup descriptor gets its signals as well.
                 if signal.getsignal(number) == signal.SIG_DFL:
@@ -48,22 +47,33 @@ class Signals:
     def received(self) -> list[int]:
         """The signals since the last call, in order. Those that belong to others are passed on."""
         try:
-            numbers = self.read_end.recv(256)
+            numbers = [number for number in self.read_end.recv(256) if number]
         except OSError:
             return []
-        if self._previous_wakeup >= 0:
-            with suppress(OSError):
-                os.write(self._previous_wakeup, bytes(n for n in numbers if n))
-        return [number for number in numbers if number]
+        if self._wakeup is not None and numbers:
+            self._wakeup.pass_on(bytes(numbers))
+        return numbers
 
     def ours(self, number: int) -> bool:
-        """True where the process would have died of the signal, had we not caught it."""
-        return number in self._previous
+        """True where the process would have died of the signal, had we not caught it.
+
+        Not where the job has set a handler since: what is to happen then is its business.
+        """
+        return number in self._previous and signal.getsignal(number) == self._handle
+
+    def let_kill(self, number: int) -> None:
+        """From now on the signal ends the process, as it would without us."""
+        self._set_default(number)
 
     def die_of(self, number: int) -> None:
         """Do what the signal was sent for: end the process, with the exit status that its parent expects."""
-        _default_action(number)
+        self.let_kill(number)
         os.kill(os.getpid(), number)
+
+    @property
+    def guarded(self) -> tuple[int, ...]:
+        """Signals that a child must not get between the fork and its first line of Python."""
+        return self._numbers if self._wakeup is not None else ()
 
     def restore(self) -> None:
         """Put back what was there, where it is still ours."""
@@ -71,60 +81,95 @@ class Signals:
             for number, handler in self._previous.items():
                 if signal.getsignal(number) == self._handle:
                     signal.signal(number, handler)
-            _unset_wakeup(self._write_end.fileno(), self._previous_wakeup)
-        self._previous.clear()
+            if self._wakeup is not None:
+                self._wakeup.restore()
+            self._previous.clear()
 
     def close(self) -> None:
         self.read_end.close()
         self._write_end.close()
 
     def _handle(self, number: int, _: FrameType | None) -> None:
-        # Another library (asyncio) may have taken the wakeup descriptor; a second byte does no harm.
+        # Whoever took the wakeup descriptor in C (uvloop) leaves only this; else a second byte does no harm.
         if os.getpid() == self._pid:
             self.wake(number)
 
 
-def _unset_wakeup(ours: int, previous: int) -> None:
-    current = signal.set_wakeup_fd(-1)
-    if current != ours:  # somebody took it over
-        signal.set_wakeup_fd(current)
-    elif previous >= 0:
-        signal.set_wakeup_fd(previous)
+class _Wakeup:
+    """The wakeup descriptor is one for the whole process, and asyncio wants it too, then leaves it unset.
 
-
-def _default_action(number: int) -> None:
-    """signal.signal works in the main thread only, which may be stuck; libc's own works everywhere."""
-    import ctypes
-
-    ctypes.CDLL(None).signal(number, 0)
-
-
-class FaultFile:
-    """Where faulthandler writes the Python stacks of a rank that crashes, or that an observer asks.
-
-    Not `faulthandler.dump_traceback_later`: every forked child of a process that armed it hangs when it exits.
+    So whoever sets one while we are there gets the bytes from us, and ours stays in place.
     """
 
-    def __init__(self, path: str) -> None:
-        """Raises OSError."""
-        self._file: TextIO | None = open(path, "w")  # noqa: SIM115 - it stays open
-        self._enabled = not faulthandler.is_enabled()  # a job that has its own keeps it
-        if self._enabled:
-            faulthandler.enable(self._file)
-        if STACKS_SIGNAL:
-            faulthandler.register(STACKS_SIGNAL, self._file, all_threads=True, chain=False)
+    def __init__(self, descriptor: int) -> None:
+        self._ours, self._theirs = descriptor, signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+        self._lock = threading.RLock()
+        self._original = original = signal.set_wakeup_fd
 
-    def close(self) -> None:
-        if self._file is None:
-            return
-        if STACKS_SIGNAL:
-            faulthandler.unregister(STACKS_SIGNAL)
-        if self._enabled:
-            faulthandler.disable()
-        self._file.close()
-        self._file = None
+        @functools.wraps(original)
+        def set_wakeup_fd(fd: int, **options: Any) -> int:
+            return self._set(fd, **options)
+
+        self._wrapped = signal.set_wakeup_fd = set_wakeup_fd
+
+    def pass_on(self, numbers: bytes) -> None:
+        with self._lock, suppress(OSError):  # under the lock, lest the descriptor is closed and another has its number
+            if self._theirs >= 0:
+                os.write(self._theirs, numbers)
+
+    def restore(self) -> None:
+        if signal.set_wakeup_fd is self._wrapped:
+            signal.set_wakeup_fd = self._original
+        current = self._original(-1)
+        if current != self._ours:  # somebody took it over, in C
+            self._original(current)
+        elif self._theirs >= 0:
+            with suppress(OSError, ValueError):  # closed by now
+                self._original(self._theirs)
+        self._ours = -1
+
+    def _set(self, fd: int, **options: Any) -> int:
+        if self._ours < 0:
+            return self._original(fd, **options)
+        with self._lock:
+            self._original(fd, **options)  # raises where `fd` is not fit for it
+            self._original(self._ours, warn_on_full_buffer=False)
+            before, self._theirs = self._theirs, fd
+        return before
 
 
-def after_fork(forget: Callable[[], None]) -> None:
-    """Call `forget` in forked children: they share the descriptors, and a signal for one would reach the parent."""
-    os.register_at_fork(after_in_child=forget)
+def _libc_signal() -> Callable[[int], None]:
+    """Sets a signal's default action from any thread: signal.signal works in the main thread only, which may be stuck.
+
+    Found beforehand: the loader has a lock, and the main thread may be stuck in there, too.
+    """
+    try:
+        import ctypes
+
+        function = ctypes.CDLL(None).signal
+    except (ImportError, OSError, AttributeError):
+        return lambda number: os._exit(128 + number)
+    function.argtypes, function.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
+    return lambda number: function(number, None)
+
+
+def around_fork(guarded: Callable[[], tuple[int, ...]], forget: Callable[[], None]) -> None:
+    """Call `forget` in forked children: they share the descriptors, and a signal for one would reach the parent.
+
+    Until then `guarded` signals wait: `Process.terminate()` may be faster than the child.
+    """
+    masks = threading.local()
+
+    def before() -> None:
+        masks.before = signal.pthread_sigmask(signal.SIG_BLOCK, guarded())
+
+    def after() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masks.before)
+
+    def in_child() -> None:
+        try:
+            forget()
+        finally:
+            after()
+
+    os.register_at_fork(before=before, after_in_parent=after, after_in_child=in_child)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 
 from recorder import ringfile
 from recorder.outside import rings
@@ -22,6 +23,9 @@ def run(options: argparse.Namespace) -> int:
             f"recorder: no ring files below {clean(options.dir)} (they are named recorder/ring.r0.frr)", file=sys.stderr
         )
         return 2
+    if any(isinstance(ring, rings.Found) and ring.alive() for ring in found):
+        time.sleep(ringfile.SILENT_S)  # one that ended just now still has a fresh heartbeat
+        found = list(rings.find(options.dir))
     return max(_recover(ring) for ring in found)
 
 
@@ -30,7 +34,7 @@ def _recover(ring: rings.Found | str) -> int:
         print(f"recorder: {clean(ring)}", file=sys.stderr)
         return 1
     header, alive = ring.header, ring.alive()
-    if alive or (alive is None and ring.silent_s < ringfile.SILENT_S):
+    if not header.ended and (alive or (alive is None and ring.silent_s < ringfile.SILENT_S)):
         where = f"pid {header.pid} on {clean(header.host)}"
         print(f"rank {header.rank}: still running ({where}); `recorder dump` asks it for one")
         return 0
