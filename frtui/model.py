@@ -120,7 +120,7 @@ class Problem(NamedTuple):
     rank: int | None
     problem: str
     """One word for scripts: `truncated`, `refused`, `empty`, `not-a-dump`, `unreadable`, `duplicate`,
-    `newer-version`, `no-entries`, `skipped`, `malformed`, `old-ring`."""
+    `newer-version`, `no-entries`, `skipped`, `malformed`, `old-ring`, `old-dump`."""
     detail: str
     """What is wrong, where (byte), and what to do."""
     salvaged_entries: int | None = None
@@ -221,6 +221,8 @@ class Rank:
     """The last sign of life of the process."""
     ended: str = ""
     """How the rank ended in order: it DESTROYED its process groups, or EXITED without; empty: not so, or not known."""
+    judged_stuck: bool = False
+    """The recorder found one of the rank's calls open for too long."""
     threads: tuple[Thread, ...] = ()
     """Every Python thread at the time of the dump, the main thread first."""
     error: Failure | None = None

@@ -55,7 +55,7 @@ def left(job: Job, rank: Rank) -> bool:
 
 def judged_stuck(rank: Rank) -> bool:
     """The recorder itself found one of its calls open for too long."""
-    return bool(rank.by) and " open for " in rank.reason
+    return rank.judged_stuck
 
 
 def lost_call(rank: Rank, opened: list[int]) -> bool:

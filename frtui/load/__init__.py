@@ -13,7 +13,7 @@ from frtui.load.errors import Cancelled, LoadError
 from frtui.load.found import Found
 from frtui.load.normalise import Dump
 from frtui.load.read import Result, read_all
-from frtui.load.same_run import take_out_old_rings
+from frtui.load.same_run import outdated, replace_outdated, take_out_old_rings
 from frtui.model import Job, Problem
 from frtui.text import clean
 
@@ -105,7 +105,7 @@ def _read_all(
         done += file.size
         if progress is not None:
             progress(_progress(n, max(n, len(listing.files)), done, max(done, total), result))
-    old = take_out_old_rings(dumps, files)
+    old = _replace_old_dumps(listing, dumps, files, interned) + take_out_old_rings(dumps, files)
     problems = [_with_stand_in(problem, files) for problem in problems] + old
     return assemble(source, listing, files, dumps, interned), problems
 
@@ -117,6 +117,22 @@ def _results(listing: Listing) -> Iterator[tuple[Found, Result]]:
         failed |= {file.rank} if result.dump is None else set()
         yield file, result
     yield from read_all(spare for spare in listing.spares if spare.rank in failed)
+
+
+def _replace_old_dumps(
+    listing: Listing, dumps: dict[int, Dump], files: dict[int, Found], interned: Interned
+) -> list[Problem]:
+    """Put the ring of this run in the place of a dump that an earlier run left under the same name."""
+    problems = []
+    late = outdated(dumps, files)
+    for file, result in read_all(spare for spare in listing.spares if spare.rank in late):
+        rank, ring = file.rank, result.dump
+        problem = replace_outdated(dumps[rank], files[rank], ring, file) if ring is not None else None
+        if ring is not None and problem is not None:
+            interned.take(ring)
+            dumps[rank], files[rank] = ring, file
+            problems += [problem, *result.problems]
+    return problems
 
 
 def _with_stand_in(problem: Problem, files: dict[int, Found]) -> Problem:

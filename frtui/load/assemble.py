@@ -70,7 +70,7 @@ def _rank(rank: int, file: Found, dump: Dump, groups: Groups) -> Rank:
     return Rank(
         rank=rank,
         file=clean(file.name),
-        host=file.host or told.host,
+        host=told.host or file.host,
         version=dump.version,
         library=dump.library,
         dumped_ns=told.dumped_ns if told.dumped_ns > 0 else file.mtime_ns or NONE,
@@ -86,6 +86,7 @@ def _rank(rank: int, file: Found, dump: Dump, groups: Groups) -> Rank:
         alive=told.alive,
         heartbeat_ns=told.heartbeat_ns,
         ended=told.ended,
+        judged_stuck=told.stuck,
         threads=told.threads,
         error=told.error,
         call_errors=dump.call_errors,

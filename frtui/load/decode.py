@@ -27,15 +27,18 @@ class Decoded(NamedTuple):
     """Bytes of the data, unpacked."""
 
 
-def decode(data: bytes) -> Decoded:
-    """The object in `data`, judged by content. Raises Unusable with the reason."""
+def decode(data: bytes, fault: str = "") -> Decoded:
+    """The object in `data`, judged by content. Raises Unusable with the reason.
+
+    `fault`: what the rank of a ring wrote of its crash.
+    """
     cut = ""
     if data[:2] == _GZIP:
         data, cut = gunzip(data)
     check_start(data[:512])
     _check_containers(data)
     if rings.is_ring(data):
-        return Decoded(rings.unpack(data), "", len(data))
+        return Decoded(rings.unpack(data, fault), "", len(data))
     decoded = _json(data) if is_json(data[:512]) else _pickle(data)
     return decoded._replace(cut=decoded.cut and (cut or decoded.cut), size=len(data))
 

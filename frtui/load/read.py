@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple, cast
 
+from frtui.load import rings
 from frtui.load.decode import MAX_BYTES, check_start, decode
 from frtui.load.errors import Unusable
 from frtui.load.found import Found
@@ -35,7 +36,7 @@ def read(file: Found, archive: IO[bytes] | None = None) -> Result:
     dump, cut = None, ""
     try:
         data = content(file, archive)
-        raw, cut, size = decode(data)
+        raw, cut, size = decode(data, rings.fault_beside(file.path) if file.ring and not file.offset else "")
         del data  # as large as the file, and what was made of it is larger
         dump = normalise(raw, size)
         dump.truncated = bool(cut)

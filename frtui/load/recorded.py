@@ -26,6 +26,7 @@ class Recorded(NamedTuple):
     pid: int = NONE
     alive: bool | None = None
     ended: str = ""
+    stuck: bool = False
     opened_ns: int = NONE
     """When the recorder began, which is when the process group was made."""
     dumped_ns: int = NONE
@@ -71,6 +72,7 @@ def _of_recorder(raw: object, faults: Faults) -> Recorded:
         host=_prose(raw.get("host"), "host", faults),
         alive=_flag(raw.get("alive"), "alive", faults),
         ended=_ending(raw.get("ended"), faults),
+        stuck=bool(_flag(raw.get("stuck"), "stuck", faults)),
         rank=number("rank"),
         world_size=number("world_size"),
         pid=number("pid"),

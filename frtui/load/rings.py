@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import Any
 
 from frtui.load.errors import Unusable
@@ -11,12 +13,16 @@ MAGIC = b"FRRING1\0"
 """As `recorder.ringfile` has it, which is imported only once a ring is there."""
 
 
+MOST_FAULT = 1 << 20
+"""Bytes of a fault file: a thread takes some hundred for a frame."""
+
+
 def is_ring(head: bytes) -> bool:
     return head[:8] == MAGIC
 
 
-def unpack(data: bytes) -> object:
-    """The dump in a ring, in torch's shape. Raises Unusable with the reason."""
+def unpack(data: bytes, fault: str = "") -> object:
+    """The dump in a ring, in torch's shape. Raises Unusable with the reason. `fault`: as `fault_beside` gives it."""
     try:
         from recorder import export, ringfile
     except ImportError:
@@ -24,12 +30,28 @@ def unpack(data: bytes) -> object:
         raise Unusable("refused", detail) from None
     try:
         _check(ringfile.read(data), len(data))
-        return export.dump_of_ring(data)
+        return export.dump_of_ring(data, fault)
     except Unusable:
         raise
     except Exception as error:  # a damaged ring may make them raise almost anything
         told = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise Unusable("refused", text(f"damaged ring: {told[:200]}")) from None
+
+
+def fault_beside(ring: str) -> str:
+    """What faulthandler wrote when the rank of the file `ring` crashed; empty where it did not, or left none."""
+    path = os.path.join(
+        os.path.dirname(ring), os.path.basename(ring).replace("ring.", "fault.").replace(".frr", ".log")
+    )
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        with open(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return ""
+            stream.seek(max(0, os.fstat(descriptor).st_size - MOST_FAULT))
+            return stream.read(MOST_FAULT).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _check(contents: Any, size: int) -> None:

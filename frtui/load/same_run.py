@@ -6,6 +6,7 @@ rank were stuck in it. What tells is time: a process that is part of a run shows
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import NamedTuple
 
@@ -56,10 +57,31 @@ def take_out_old_rings(dumps: dict[int, Dump], files: dict[int, Found]) -> list[
     return sorted(problems, key=lambda problem: problem.rank or 0)
 
 
+def outdated(dumps: Mapping[int, Dump], files: Mapping[int, Found]) -> set[int]:
+    """Ranks whose dump is much older than the newest: it may be of an earlier run, and a newer ring lie beside it."""
+    written = {rank: _written(dump, files[rank]) for rank, dump in dumps.items()}
+    newest = max(written.values(), default=0)
+    return {rank for rank, at in written.items() if 0 < at < newest - CLOCKS_NS}
+
+
+def replace_outdated(old: Dump, file: Found, ring: Dump, ring_file: Found) -> Problem | None:
+    """The problem to tell when `ring` began after `old` was written, and so has to take its place; else None."""
+    written = _written(old, file)
+    if ring.recorded.opened_ns <= written:
+        return None
+    told = f"left by an earlier run, at {_time(written)}; this run began at {_time(ring.recorded.opened_ns)}"
+    return Problem(clean(file.name), file.rank, "old-dump", f"{told}: {clean(ring_file.name)} was read in its place")
+
+
+def _written(dump: Dump, file: Found) -> int:
+    told = dump.recorded
+    return told.heartbeat_ns if told.by == "ring" else told.dumped_ns if told.dumped_ns > 0 else file.mtime_ns
+
+
 def _span(dump: Dump, file: Found) -> Span:
     told, created = dump.recorded, dump.entries.created
     oldest = next((at for at in created if at > 0), NONE)
-    written = told.heartbeat_ns if told.by == "ring" else told.dumped_ns if told.dumped_ns > 0 else file.mtime_ns
+    written = _written(dump, file)
     exact = told.opened_ns > 0
     return Span(told.opened_ns if exact else oldest, max([written, *created[-1:]]), exact, told.world_size)
 

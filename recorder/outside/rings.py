@@ -29,7 +29,8 @@ class Found(NamedTuple):
 
     @property
     def dump_path(self) -> str:
-        return os.path.join(self.folder, f"{self.header.prefix or _FALLBACK_PREFIX}{self.header.rank}")
+        prefix = os.path.basename(self.header.prefix).replace("\0", "")  # a damaged ring's may lead elsewhere
+        return os.path.join(self.folder, f"{prefix or _FALLBACK_PREFIX}{self.header.rank}")
 
     @property
     def fault_path(self) -> str:
@@ -72,7 +73,7 @@ def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list
         reason=reason, later_reasons=[], by=by, dumped_ns=now if alive else ring.header.heartbeat_ns
     )
     dump["recorder"]["alive"] = alive
-    dump["recorder"]["demanded"] = bool(ring.header.ended)
+    dump["recorder"].update(demanded=bool(ring.header.ended), stuck=by == "observer" and bool(alive))
     if threads:
         dump["python_stacks"] = export.named(threads, ring.contents)
     return dump

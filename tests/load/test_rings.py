@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import socket
 import subprocess
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +19,7 @@ import pytest
 from frtui.load import LoadError, load
 from frtui.load.names import Name, parse
 from frtui.load.rings import MAGIC
+from frtui.model import Frame
 from recorder import ringfile
 from tests.dumps import DEFAULT, T0, dump, entry, write
 from tests.recorded import SECOND, recorded, ring, texts
@@ -103,7 +106,13 @@ def test_folders_of_nodes(tmp_path: Path) -> None:
     dumps(tmp_path / "node2", 2)
     ring(tmp_path / "node2", 3)
     job = load(tmp_path)
-    assert {r: rank.host for r, rank in job.ranks.items()} == {0: "node1", 1: "node1", 2: "node2", 3: "node2"}
+    hosts = {r: rank.host for r, rank in job.ranks.items()}
+    assert hosts == {
+        0: "host-a",
+        1: "host-r",
+        2: "host-a",
+        3: "host-r",
+    }  # what the ranks say, not what folders are called
     assert (job.attempts, job.problems) == ((), ())
 
 
@@ -208,6 +217,51 @@ def test_of_rings_alone_the_newest_run_counts(tmp_path: Path) -> None:
     job = load(tmp_path)
     assert list(job.ranks) == [0, 1]
     assert [(p.rank, p.problem) for p in job.problems] == [(2, "old-ring"), (3, "old-ring")]
+
+
+def test_yesterdays_dump_is_not_todays_ring(tmp_path: Path) -> None:
+    """The ranks 0 to 2 dumped today; rank 3 was killed, and what stands under its name is from yesterday."""
+    day = 86_400 * SECOND
+    dumps(tmp_path, 0, 1, 2)
+    calls = dump([entry(seq) for seq in (1, 2, 3)], pg_config=CONFIG)
+    write(tmp_path, {3: recorded(calls, 3, opened_ns=T0 - day, dumped_ns=T0 - day)}, "rank_{}")
+    ring(tmp_path, 3, calls=0)
+    job = load(tmp_path)
+    assert job.ranks[3].by == "ring"
+    assert len(job.ranks[3].entries) == 0
+    (problem,) = job.problems
+    assert (problem.file, problem.rank, problem.problem) == ("rank_3", 3, "old-dump")
+    assert "recorder/ring.r3.frr was read in its place" in problem.detail
+
+
+def test_a_dump_that_is_older_but_of_this_run_stays(tmp_path: Path) -> None:
+    made = dump([entry(1)], pg_config=CONFIG)
+    write(
+        tmp_path,
+        {r: recorded(made, r, opened_ns=T0, dumped_ns=T0 + s * SECOND) for r, s in ((0, 600), (3, 60))},
+        "rank_{}",
+    )
+    ring(tmp_path, 3, calls=2)
+    job = load(tmp_path)
+    assert job.ranks[3].by == "rank"
+    assert job.problems == ()
+
+
+def test_a_ring_tells_how_its_rank_crashed(tmp_path: Path) -> None:
+    ring(tmp_path, 3, calls=2)
+    fault = "Fatal Python error: Aborted\n\nCurrent thread 0x00007f1 (most recent call first):\n"
+    (tmp_path / "recorder" / "fault.r3.log").write_text(fault + '  File "/job/train.py", line 31 in step\n')
+    rank = load(tmp_path).ranks[3]
+    assert rank.reason == "the process crashed: Fatal Python error: Aborted"
+    assert rank.alive is False
+    assert rank.threads[0].stack == (Frame("step", "/job/train.py", 31),)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_fault_file_that_is_none_is_not_opened(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    ring(tmp_path, 3, calls=2)
+    make(tmp_path / "recorder" / "fault.r3.log")
+    assert load(tmp_path).ranks[3].threads == ()
 
 
 def test_a_run_of_another_size_is_another_run(tmp_path: Path) -> None:
