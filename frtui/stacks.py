@@ -19,7 +19,6 @@ _CPYTHON = re.compile(
 _LIBRARY_FILE = re.compile(
     r"(?:^|/)lib(?:64)?/python3\.\d+/(?!(?:site|dist)-packages/)|(?:^|/)python3\d+\.zip/|^<frozen "
 )
-_RECORDER_FILE = re.compile(r"(?:^|/)recorder/(?:\w+/)?\w+\.py$")
 _GENERATED = ("<eval_with_key>", "<string>", "<frozen", "<attrs", "<__array_function__")
 
 
@@ -48,12 +47,8 @@ def call_site(stack: Stack) -> Frame | None:
 
 
 def program(stack: Stack) -> Stack:
-    """The user's frames of a thread: without torch's, C++, the standard library's and the recorder's.
-
-    A user's own folder may be called `recorder`: its frames go only where others are left.
-    """
-    own = tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or _LIBRARY_FILE.search(_slashes(f))))
-    return tuple(f for f in own if not _RECORDER_FILE.search(_slashes(f))) or own
+    """The user's frames of a thread: without torch's, C++ and the standard library's."""
+    return tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or _LIBRARY_FILE.search(_slashes(f))))
 
 
 def doing(stack: Stack, most: int = 3) -> str:

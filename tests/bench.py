@@ -1,4 +1,4 @@
-"""Times `frtui report` and torch's own analyzer on the same dumps: `make bench`.
+"""Times `frtui report` and torch's own analyzer on the same dumps, and the recorder's overhead: `make bench`.
 
 Jobs of 64 and 256 ranks, tensor parallel in eights and data parallel across, 1,000 entries a rank, one rank idle. Each
 is analysed RUNS times by both in turn and the best of each counts; memory is the peak of the largest process.
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import overhead
 from tests.dumps import dump, entry, frames
 
 WORLDS = (64, 256)
@@ -104,6 +105,8 @@ def main() -> None:
         print("torch is not installed: no comparison")
     for world in WORLDS:
         compare(world, with_torch)
+    if with_torch:
+        overhead.main()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes the dumps under `frtui/demo/`: real jobs on gloo that get stuck, dumped by torch's own recorder.
+"""Makes the dumps under `frtui/demo/`: real jobs on gloo that get stuck, dumped by torch's own recorder or by ours.
 
     python -m tests.make_demo [NAME ...]
 
@@ -6,7 +6,7 @@ Each file in `tests/demo_jobs/` is an ordinary training script. It is copied to 
 recorded stacks show a path that means the same on every machine, and started once per rank with the variables that
 torchrun sets. A `sitecustomize` beside it waits in a thread until the rank makes no more calls, writes the recorder's
 buffer to a file and stops the process. Rank 0 stops first: gloo ends a process that receives a tensor of another size
-than it expects, and a stopped rank sends none.
+than it expects, and a stopped rank sends none. Our own recorder needs none of this: it notices the hang itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 DEMO = HERE.parent / "frtui" / "demo"
 JOB = Path("/tmp/job")
-WORLD = {"tutorial": 2, "idle": 4, "deadlock": 4}
+WORLD = {"tutorial": 2, "idle": 4, "deadlock": 4, "loader": 4}
+RECORDED = {"loader": "idle"}
+"""Jobs that our recorder records, by demo."""
 QUIET_S = (2, 8)
 """Seconds without a new call after which rank 0, and each other rank, counts as stuck."""
 
@@ -64,7 +66,7 @@ def environment(rank: int, world: int, port: int, dumps: Path) -> dict[str, str]
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(JOB),
+        "PYTHONPATH": os.pathsep.join([str(JOB), str(HERE.parent)]),
         "TORCH_FR_BUFFER_SIZE": "2000",
         "TORCH_FR_DUMP_TEMP_FILE": str(dumps / "nccl_trace_rank_"),
         "QUIET_S": str(QUIET_S[min(rank, 1)]),
@@ -75,15 +77,17 @@ def prepare(name: str) -> Path:
     """The job's folder, with an interpreter inside whose paths name no home directory."""
     shutil.rmtree(JOB, ignore_errors=True)
     JOB.mkdir()
-    shutil.copy(HERE / "demo_jobs" / f"{name}.py", JOB / "train.py")
-    (JOB / "sitecustomize.py").write_text(WATCHER)
+    shutil.copy(HERE / "demo_jobs" / f"{RECORDED.get(name, name)}.py", JOB / "train.py")
+    if name not in RECORDED:
+        (JOB / "sitecustomize.py").write_text(WATCHER)
     (JOB / "venv").symlink_to(sys.prefix)
     return JOB / "venv" / "bin" / "python"
 
 
 def run(name: str, dumps: Path) -> None:
     python, port, world = prepare(name), free_port(), WORLD[name]
-    command = [str(python), str(JOB / "train.py")]
+    launch = ["-m", "recorder", "--stuck-after", str(QUIET_S[0])] if name in RECORDED else []
+    command = [str(python), *launch, str(JOB / "train.py")]
     ranks = [subprocess.Popen(command, env=environment(r, world, port, dumps), cwd=JOB) for r in range(world)]
     deadline = time.monotonic() + 60
     while len(list(dumps.glob("*[0-9]"))) < world and time.monotonic() < deadline:

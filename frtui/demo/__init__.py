@@ -11,6 +11,7 @@ from pathlib import Path
 ABOUT = {
     "tutorial": "2 ranks fall out of step: one makes an all_reduce that the other does not make",
     "idle": "4 ranks, tensor and data parallel: one stops outside communication, the others wait",
+    "loader": "the same job with frtui's recorder on: what the stopped rank was doing instead",
     "deadlock": "4 ranks, tensor and data parallel: one enters two groups in the other order",
 }
 

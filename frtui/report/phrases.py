@@ -118,7 +118,7 @@ def process_stacks(finding: Facts) -> list[tuple[str, list[str]]]:
     return [
         (
             f"Stack of {rank_list(ranks)} {_where(short(what), len(ranks))}, innermost first",
-            _few(_folded_frames(frames, "torch, C++, Python's library and the recorder")),
+            _few(_folded_frames(frames, "torch, C++ and Python's library")),
         )
         for ranks, what, frames in processes.printed(finding["processes"])
     ]

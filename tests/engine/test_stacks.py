@@ -18,8 +18,6 @@ MAIN = Frame("main", "/job/train.py", 30)
         "/usr/lib/python311.zip/queue.py",
         "<frozen runpy>",
         "/x/lib/python3.11/site-packages/torch/utils/data/dataloader.py",
-        "/x/lib/python3.11/site-packages/recorder/stacks.py",
-        "/home/me/frtui/recorder/job/watch.py",
     ],
 )
 def test_frames_of_libraries_are_not(filename: str) -> None:
@@ -29,11 +27,6 @@ def test_frames_of_libraries_are_not(filename: str) -> None:
 @pytest.mark.parametrize("filename", ["/x/lib/python3.11/site-packages/megatron/core.py", "/home/me/lib/python3/x.py"])
 def test_frames_of_other_packages_are(filename: str) -> None:
     assert len(program((Frame("step", filename, 1), MAIN))) == 2
-
-
-def test_a_program_in_a_folder_of_the_recorders_name_is_the_users() -> None:
-    own = Frame("main", "/home/me/recorder/train.py", 7)
-    assert program((Frame("wait", "/usr/lib/python3.11/threading.py", 1), own)) == (own,)
 
 
 def test_a_long_chain_is_cut() -> None:

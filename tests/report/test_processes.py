@@ -41,10 +41,10 @@ def test_the_main_threads_stack_is_printed(tmp_path: Path) -> None:
     _, _, stack = text.partition("Stack of rank 1 in its main thread, innermost first\n")
     lines = [line.strip() for line in stack.splitlines()[:4]]
     assert lines == [
-        "(1 frame of torch, C++, Python's library and the recorder)",
+        "(1 frame of torch, C++ and Python's library)",
         "sleep_forever  /job/train.py:13",
         "main           /job/train.py:30",
-        "(1 frame of torch, C++, Python's library and the recorder)",
+        "(1 frame of torch, C++ and Python's library)",
     ]
 
 
