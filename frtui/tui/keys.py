@@ -44,7 +44,7 @@ SCREEN: list[BindingType] = [
         "open or differing call",
     ),
     key("right_curly_bracket", "turning(1)", "turning-next", "Next open call", "next open or differing call"),
-    key("x", "across", "across", "Across", "this call on all ranks", True),
+    key("x", "topic('across')", "across", "Across", "this call on all ranks", True),
     key("c", "unfold", "unfold", "All frames", "show torch, C++ frames"),
     key("z", "zoom", "zoom", "Zoom", "zoom this pane / back"),
     key("e", "export", "export", "Export", "export to Markdown", True),

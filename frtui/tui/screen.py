@@ -22,7 +22,8 @@ from frtui.tui.prompt import Prompt
 from frtui.tui.searching import SearchList
 from frtui.view import reading
 from frtui.view.rows import Rows
-from frtui.view.select import ACROSS, CALL, NAMES, Trail
+from frtui.view.select import CALL, NAMES, Trail
+from frtui.view.topics import TOPICS
 
 if TYPE_CHECKING:
     from frtui.view.panes import Panes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 REST = 0.12
 """Seconds without a key after which the other panes follow the cursor."""
 ROOMY = 120
-"""Below this width `x` takes the whole screen."""
+"""Below this width a topic takes the whole screen."""
 
 
 class Main(Screen[None]):
@@ -45,7 +46,7 @@ class Main(Screen[None]):
         self.panes: Panes | None = None
         self.trail = Trail()
         self._left = "call"
-        """The pane that had the keys before a call was shown across its group."""
+        """The pane that had the keys before a topic was shown."""
         self._moving: LineList | None = None
         self._resting: Timer | None = None
 
@@ -152,13 +153,13 @@ class Main(Screen[None]):
         self.follow(self.trail.go(now))
 
     def follow(self, trail: Trail, but: str = "") -> None:
-        """To another selection. A call across its group takes the whole of a small screen while it is shown."""
+        """To another selection. A topic takes the whole of a small screen while it is shown."""
         before, self.trail = self.trail.now, trail
-        if trail.now.topic == ACROSS:
-            self._left = str(self.desk.active.id) if before.topic != ACROSS else self._left
+        if trail.now.topic in TOPICS:
+            self._left = str(self.desk.active.id) if before.topic not in TOPICS else self._left
             self.desk.go_to("call")
             self.desk.zoom(self.size.width < ROOMY)
-        elif before.topic == ACROSS:
+        elif before.topic in TOPICS:
             self.desk.zoom(False)
         if trail.now != before:
             self.fill(but)
@@ -182,12 +183,12 @@ class Main(Screen[None]):
             self.close_prompt()
         elif self.clear(self.desk.panes) or not self.panes:
             return
-        elif self.desk.zoomed and self.trail.now.topic != ACROSS:
+        elif self.desk.zoomed and self.trail.now.topic not in TOPICS:
             self.action_zoom()
         else:
-            across = self.trail.now.topic == ACROSS
+            told = self.trail.now.topic in TOPICS
             self.follow(self.trail.back())
-            if across and self.trail.now.topic != ACROSS:
+            if told and self.trail.now.topic not in TOPICS:
                 self.desk.go_to(self._left)
 
     def clear(self, panes: Iterable[SearchList]) -> bool:
@@ -245,15 +246,18 @@ class Main(Screen[None]):
             test = self.panes.turning(self.trail.now)
             self.desk.pane("calls").seek(test, direction, "no further open or differing call")
 
-    def action_across(self) -> None:
+    def action_topic(self, name: str) -> None:
+        """Pane 5 tells of something else; the same key leads back."""
         self.settle()
         now = self.trail.now
-        if now.topic == ACROSS:
+        if now.topic == name:
             self.action_back()
-        elif not self.panes or self.panes.across(now) is None:
-            self.say("no call is selected")
-        else:
-            self.follow(self.trail.go(replace(now, topic=ACROSS)))
+        elif self.panes:
+            to = replace(now, topic=name)
+            if self.panes.topic(to) is None:
+                self.say(TOPICS[name].nothing)
+            else:
+                self.follow(self.trail.turn(to) if now.topic in TOPICS else self.trail.go(to))
 
     def action_unfold(self) -> None:
         self.settle()

@@ -8,33 +8,19 @@ from frtui.text import ranges
 from frtui.view import process
 from frtui.view.across import NO_DUMP, Across, across, across_p2p
 from frtui.view.index import Index
-from frtui.view.rows import FULL, Line, Page, wrap
+from frtui.view.rows import Line, Linked, wrap
 from frtui.view.words import BAD, DOUBT, clock, count, number, operation, span, state
 
 
-class AcrossPage(Page):
-    """Lines that name a rank know its call, so that Enter can open it."""
+class AcrossPage(Linked):
+    """Lines that name a rank, which is their key, lead to its call."""
 
     def __init__(self, index: Index, group: int, seq: int, call: Call | None) -> None:
         """`call` is the one that was looked at, if the rank has made it; else only its number is known."""
         self.index, self.group, self.seq, self.call = index, group, seq, call
         self.p2p = call is not None and call.p2p
         self.found: Across = across_p2p(index, call) if call and call.p2p else across(index, group, seq)
-        self.calls: dict[int, tuple[int, int]] = {}
         super().__init__(self.lay_out)
-
-    def key(self, i: int) -> int:
-        """The rank that a line is about, where it names one; else a number below 0."""
-        return self.calls[i][0] if i in self.calls else -1 - i
-
-    def position(self, key: int) -> int:
-        return next((i for i, (rank, _) in self.calls.items() if rank == key), max(0, -1 - key))
-
-    def call_of(self, rank: int) -> tuple[int, int] | None:
-        """(rank, row) of the call that Enter opens on the line of a rank."""
-        if self.width < 0:
-            self.fit(FULL)
-        return next((call for call in self.calls.values() if call[0] == rank), None)
 
     def lay_out(self, width: int) -> list[Line]:
         members = len(self.index.job.groups[self.group].ranks)
@@ -44,14 +30,14 @@ class AcrossPage(Page):
         how = "and what answers it" if self.p2p else f"made by {made} of {count(members, 'rank')}"
         lines: list[Line] = [[(part, "bold")] for part in wrap(f"{told}  {how}", width)]
         kinds = len(self.found.same)
-        self.calls.clear()
+        self.links.clear()
         for same in self.found.same:
             fewer = kinds > 1 and len(same.calls) < len(self.found.same[-1].calls)
             head = f"{count(len(same.calls), 'rank')}  {same.op} {same.arguments}".rstrip()
             site = f"  at {same.site}" if same.site else "  recorded without a stack"
             lines += [[(part, "bad" if fewer else "bold")] for part in wrap(head + site, width)]
             for rank, row in same.calls:
-                self.calls[len(lines)] = (rank, row)
+                self.links[len(lines)] = (rank, rank, row)
                 lines.append(self.say_rank(rank, row))
         for why, ranks in self.found.absent:
             lines += self.say_absent(why, ranks, width, len(lines) + 1)
@@ -81,7 +67,7 @@ class AcrossPage(Page):
         for n, rank in enumerate(ranks):
             last = self.index.ends(rank).last.get(self.group)
             if last is not None:
-                self.calls[at + n] = (rank, last)
+                self.links[at + n] = (rank, rank, last)
             lines.append([(f"  {BAD} ", role), (f"rank {rank}".ljust(10), "plain"), (self.last_of(rank), "dim")])
         return lines
 

@@ -8,10 +8,10 @@ from typing import Callable, NamedTuple
 from frtui.engine.finding import Finding
 from frtui.model import Job
 from frtui.view import call, calls, findings, groups, query, ranks, select
-from frtui.view.across_page import AcrossPage
 from frtui.view.index import Index
-from frtui.view.rows import Page, Rows
-from frtui.view.select import ACROSS, CALL, MISSING, NAMES, PROBLEMS, Selection
+from frtui.view.rows import Linked, Page, Rows
+from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, Selection
+from frtui.view.topics import TOPICS
 
 __all__ = ["NAMES", "Pane", "Panes"]
 
@@ -64,9 +64,9 @@ class Panes:
             return findings.problems(self.job), None, "5 What could not be read"
         if now.topic == MISSING:
             return findings.missing(self.job), None, "5 Ranks without a dump"
-        page = self.across(now) if now.topic == ACROSS else None
+        page = self.topic(now)
         if page is not None:
-            return page, now.rank, "5 This call on every rank"
+            return page, now.rank, TOPICS[now.topic].title
         return call.page(self.index, self.findings, now), None, "5 Call"
 
     def again(self, before: Panes, then: Selection) -> Selection:
@@ -87,15 +87,10 @@ class Panes:
     def summary(self, now: Selection, most: int) -> Page:
         return findings.summary(self.findings, now.finding or 0, most)
 
-    def across(self, now: Selection) -> AcrossPage | None:
-        """The selected call on every member; where a finding is about a call that the rank lacks, that one."""
-        made = self.job.call(now.rank, now.row) if now.rank in self.job.ranks and now.row is not None else None
-        finding = self.findings[now.finding] if now.finding is not None else None
-        if finding and finding.group is not None and finding.seq is not None and not finding.p2p:
-            named = (finding.group, finding.seq)
-            if made is None or (finding.focus == (made.rank, made.row) and named != (made.group, made.seq)):
-                return AcrossPage(self.index, *named, None)
-        return AcrossPage(self.index, made.group, made.seq, made) if made else None
+    def topic(self, now: Selection) -> Linked | None:
+        """The page of the selection's topic, where it has one of its own."""
+        topic = TOPICS.get(now.topic)
+        return topic.page(self.index, self.findings, now) if topic else None
 
     def rest(self, name: str, key: int, now: Selection) -> Selection:
         """Where the other panes follow when the cursor rests on a line."""
@@ -114,7 +109,7 @@ class Panes:
     def open(self, name: str, key: int, now: Selection) -> tuple[Selection, str]:
         """Where Enter leads, and the pane that goes on from there."""
         if name == "call":
-            page = self.across(now) if now.topic == ACROSS else None
+            page = self.topic(now)
             target = page.call_of(key) if page is not None and key >= 0 else None
             return (select.on_call(self.index, now, *target), "call") if target else (now, "call")
         onward = {"findings": "calls" if key < len(self.findings) else "call", "calls": "call"}.get(name, "calls")

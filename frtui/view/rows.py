@@ -81,6 +81,26 @@ class Page(Rows):
         return plain((whole if len(whole) == len(self.lines) else self.lines)[i]).rstrip()
 
 
+class Linked(Page):
+    """A page some of whose lines lead to a call. `make` notes them in `links` while it lays the page out."""
+
+    def __init__(self, make: Callable[[int], list[Line]]) -> None:
+        self.links: dict[int, tuple[int, int, int]] = {}
+        """By line: its key, 0 or more, and the (rank, row) of the call that Enter opens."""
+        super().__init__(make)
+
+    def key(self, i: int) -> int:
+        return self.links[i][0] if i in self.links else -1 - i
+
+    def position(self, key: int) -> int:
+        return next((i for i, link in self.links.items() if link[0] == key), max(0, -1 - key))
+
+    def call_of(self, key: int) -> tuple[int, int] | None:
+        if self.width < 0:
+            self.fit(FULL)
+        return next(((rank, row) for known, rank, row in self.links.values() if known == key), None)
+
+
 class Picked(Rows):
     """Some lines of another pane: what a filter leaves."""
 

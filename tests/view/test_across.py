@@ -48,7 +48,7 @@ def test_the_page_opens_the_call_of_the_rank_on_the_line(tmp_path: Path) -> None
     panes = Panes(index.job, ())
     row = index.row_of(0, 0, 5)
     now = replace(panes.first(), rank=0, group=0, row=row, topic=ACROSS)
-    page = panes.across(now)
+    page = panes.topic(replace(now, topic=ACROSS))
     assert page is not None
     page.fit(30)
     line = next(i for i in range(len(page)) if "rank 3" in plain(page.line(i, 30)))
