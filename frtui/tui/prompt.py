@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Callable
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -15,12 +16,13 @@ class Prompt(Horizontal):
 
     @dataclass
     class Answered(Message):
-        purpose: str
         text: str
+        then: Callable[[str], None]
+        """Who asked."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.purpose = ""
+        self.then: Callable[[str], None] = lambda text: None
         self.display = False
 
     def compose(self) -> ComposeResult:
@@ -29,8 +31,9 @@ class Prompt(Horizontal):
         field.cursor_blink = False
         yield field
 
-    def ask(self, purpose: str, question: str, text: str = "") -> None:
-        self.purpose = purpose
+    def ask(self, question: str, then: Callable[[str], None], text: str = "") -> None:
+        """Ask for a line, with `text` to start from; `then` gets it when it is entered."""
+        self.then = then
         self.query_one("#question", Static).update(question)
         field = self.query_one("#answer", Input)
         field.value = text
@@ -48,4 +51,4 @@ class Prompt(Horizontal):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Answered(self.purpose, event.value))
+        self.post_message(self.Answered(event.value, self.then))

@@ -15,8 +15,9 @@ from frtui.tui import set_defaults
 set_defaults()
 
 from frtui.tui.app import FrtuiApp  # noqa: E402
+from frtui.tui.base import REST  # noqa: E402
 from frtui.tui.loader import Reader  # noqa: E402
-from frtui.tui.screen import REST, Main  # noqa: E402
+from frtui.tui.screen import Main  # noqa: E402
 from frtui.view.panes import Panes  # noqa: E402
 from tests.view import jobs  # noqa: E402
 

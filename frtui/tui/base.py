@@ -1,0 +1,121 @@
+"""The state of the main screen, and the panes brought in line with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Static
+
+from frtui.tui.desk import Desk
+from frtui.tui.lines import LineList, safe
+from frtui.tui.loader import Loader, Reader
+from frtui.tui.prompt import Prompt
+from frtui.view import reading
+from frtui.view.select import NAMES, Trail
+from frtui.view.topics import TOPICS
+
+if TYPE_CHECKING:
+    from frtui.view.panes import Panes
+
+REST = 0.12
+"""Seconds without a key after which the other panes follow the cursor."""
+ROOMY = 120
+"""Below this width a topic takes the whole screen."""
+
+
+class Base(Screen[None]):
+    """What every group of keys works on; see `screen.Main`."""
+
+    def __init__(self, source: str, reader: Reader) -> None:
+        super().__init__()
+        self.loader = Loader(source, reader)
+        self.desk, self.prompt = Desk(id="desk"), Prompt(id="prompt")
+        self.panes: Panes | None = None
+        self.trail = Trail()
+        self._left = "call"
+        """The pane that had the keys before a topic was shown."""
+        self._moving: LineList | None = None
+        self._resting: Timer | None = None
+
+    # The panes follow the selection
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.fit_head)
+
+    def fit_head(self) -> None:
+        """The head of the screen grows with what it has to say, up to a third of the screen."""
+        if self.panes:
+            headline = "frtui  " + reading.headline(self.panes.job, self.size.width - 7)
+            self.query_one("#job", Static).update(safe(self.app, headline))
+            most = max(2, self.size.height // 6)
+            notes = len(self.panes.pane("findings", self.trail.now).rows)
+            self.desk.fit_head(min(max(1, notes), most), self.panes.sentences(self.size.width, most))
+
+    def fill(self, but: str = "") -> None:
+        for name in NAMES:
+            if self.panes and name != but:
+                pane, values = self.panes.pane(name, self.trail.now), self.panes.values(name, self.trail.now)
+                self.desk.pane(name).offer(pane.rows, pane.key, pane.title, values)
+        if self.panes:
+            self.desk.summary.show(self.panes.summary(self.trail.now, max(2, self.size.height // 6)))
+
+    def on_line_list_moved(self, message: LineList.Moved) -> None:
+        """The other panes follow when the cursor has come to rest, or when it moves in another pane."""
+        if self._moving is not message.list:
+            self.settle()
+        self._moving = message.list
+        if self._resting:
+            self._resting.stop()
+        self._resting = self.set_timer(REST, self.settle)
+
+    def settle(self) -> None:
+        if self._resting:
+            self._resting.stop()
+        widget, self._moving, self._resting = self._moving, None, None
+        if widget is None:
+            return
+        widget.repaint()
+        if self.panes and widget.key is not None:
+            now = self.panes.rest(str(widget.id), widget.key, self.trail.now)
+            if now != self.trail.now:
+                self.follow(self.trail.roam(now), but=str(widget.id))
+
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
+        if not self.panes:
+            return
+        name = str(message.list.id)
+        self.settle()
+        now, onward = self.panes.open(name, message.key, self.trail.now)
+        if self.desk.zoomed and onward != name:
+            self.desk.zoom(False)
+        self.desk.go_to(onward)
+        self.follow(self.trail.go(now))
+
+    def follow(self, trail: Trail, but: str = "") -> None:
+        """To another selection. A topic takes the whole of a small screen while it is shown."""
+        before, self.trail = self.trail.now, trail
+        if trail.now.topic in TOPICS:
+            self._left = str(self.desk.active.id) if before.topic not in TOPICS else self._left
+            self.desk.go_to("call")
+            self.desk.zoom(self.size.width < ROOMY)
+        elif before.topic in TOPICS:
+            self.desk.zoom(False)
+        if trail.now != before:
+            self.fill(but)
+
+    def close_prompt(self) -> None:
+        self.prompt.close()
+        self.set_focus(self.desk.active)
+
+    def on_prompt_answered(self, message: Prompt.Answered) -> None:
+        self.close_prompt()
+        message.then(message.text)
+
+    def say(self, text: str, error: bool = False) -> None:
+        self.app.clear_notifications()  # in a pile they would hide what they speak of
+        # Without markup=False, `[rank0]` in a message would vanish, and `[/x]` end the program.
+        self.notify(
+            safe(self.app, text), markup=False, severity="error" if error else "information", timeout=8 if error else 4
+        )
