@@ -19,6 +19,8 @@ _CPYTHON = re.compile(
 _LIBRARY_FILE = re.compile(
     r"(?:^|/)lib(?:64)?/python3\.\d+/(?!(?:site|dist)-packages/)|(?:^|/)python3\d+\.zip/|^<frozen "
 )
+_RECORDER_FILE = re.compile(r"(?:^|/)recorder/job/(?:interpose|calls|callstacks)\.py$")
+"""frtui's recorder stands between torch's Python and its C++, so that torch's own stacks show it."""
 _GENERATED = ("<eval_with_key>", "<string>", "<frozen", "<attrs", "<__array_function__")
 
 
@@ -28,8 +30,9 @@ def is_cpp(frame: Frame) -> bool:
 
 
 def is_torch(frame: Frame) -> bool:
-    """A Python frame of torch itself."""
-    return not is_cpp(frame) and bool(_TORCH_FILE.search(frame.filename.replace("\\", "/")))
+    """A Python frame of torch itself, or of the recorder inside it."""
+    file = _slashes(frame)
+    return not is_cpp(frame) and bool(_TORCH_FILE.search(file) or _RECORDER_FILE.search(file))
 
 
 def is_cpython(frame: Frame) -> bool:

@@ -37,13 +37,19 @@ class _Extent(NamedTuple):
     """When the newest call was made. Not its record_id: dumps that are merged from two rings number anew."""
     framed: int
     """Entries that have a stack."""
-    threads: bool
-    """The Python stacks of all threads are there."""
+    threads: int
+    """Threads whose Python stacks are there; those that faulthandler wrote may have no frames."""
+    exception: bool
     moment_ns: int
     """When the dump was made, or else its newest call."""
 
     def lacks(self, other: _Extent) -> bool:
-        return self.entries < other.entries or self.framed < other.framed or self.threads < other.threads
+        return (
+            self.entries < other.entries
+            or self.framed < other.framed
+            or self.threads == 0 < other.threads
+            or self.exception < other.exception
+        )
 
 
 def _extent(dump: Mapping[str, Any]) -> _Extent:
@@ -51,8 +57,13 @@ def _extent(dump: Mapping[str, Any]) -> _Extent:
     last = max(_times(dump), default=0)
     dumped = _header(dump).get("dumped_ns")
     framed = sum(bool(entry.get("frames")) for entry in entries)
-    threads = bool(dump.get("python_stacks"))
-    return _Extent(len(entries), last, framed, threads, dumped if isinstance(dumped, int) else last)
+    moment = dumped if isinstance(dumped, int) else last
+    return _Extent(len(entries), last, framed, _threads(dump), bool(dump.get("exception")), moment)
+
+
+def _threads(dump: Mapping[str, Any]) -> int:
+    threads = dump.get("python_stacks")
+    return sum(isinstance(t, dict) and bool(t.get("frames")) for t in threads) if isinstance(threads, list) else 0
 
 
 def _entries(dump: Mapping[str, Any]) -> list[Mapping[str, Any]]:

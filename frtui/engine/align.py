@@ -83,7 +83,8 @@ def _banded(a: Sequence[Token], b: Sequence[Token], start: int, recorded: int) -
                 best[i, j] = _cell(best, a, b, i, j, recorded)
             if i == len(a) or j == len(b):
                 here = (best[i, j][0], i + j)
-                if end_score is None or here > end_score:
+                # On equal scores the later wins: that `a` made a call is on record, that it left one out is not.
+                if end_score is None or here >= end_score:
                     end, end_score = (i, j), here
     return _trace(best, a, b, end)
 

@@ -80,7 +80,7 @@ def _kernel(operation: Operation) -> Callable[..., Any]:
         try:
             result = dispatch(keys.remove(key), *args, **options)
         except BaseException as error:
-            calls.failed(flight, error)
+            _quietly(calls, calls.failed, flight, error)
             raise
         try:
             work = result[-1] if type(result) is tuple else result
@@ -101,9 +101,17 @@ def _waiting(wait: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = wait(work, *args, **options)
         except BaseException as error:
-            calls.waited(work, flight, error)
+            _quietly(calls, calls.waited, work, flight, error)
             raise
-        calls.waited(work, flight, None)
+        _quietly(calls, calls.waited, work, flight, None)
         return result
 
     return recorded_wait
+
+
+def _quietly(calls: Calls, note: Callable[..., None], *args: Any) -> None:
+    """A fault of the recorder's must not become one of the job's."""
+    try:
+        note(*args)
+    except Exception:
+        calls.faults += 1

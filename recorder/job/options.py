@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from recorder.files import SIDE
 from recorder.setup import settings
+from recorder.setup.settings import DEFAULT_SIZE
 
 STACKS = ("python", "none", "cpp")
-DEFAULT_SIZE = 2000
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from recorder.setup.finding import LOST, NOTE, OK, WARN, Finding
 from recorder.setup.places import BYTES_PER_ENTRY, MEMORY_PER_ENTRY, check_folder, check_prefix, size_text
 from recorder.setup.settings import (
     BY_KEY,
+    DEFAULT_SIZE,
     VARIABLES,
     BadValue,
     Environ,
@@ -239,9 +240,6 @@ def check_recorder(values: Values) -> Iterator[Finding]:
         yield Finding(
             LOST, f"RECORDER=1 has no effect: {values.said('backend_autoload')} (torch wants exactly 1); unset it"
         )
-    elif settings.buffer_size == 0:
-        yield Finding(LOST, f"RECORDER=1 records nothing: {values.said('buffer_size')}")
     else:
-        yield Finding(
-            OK, f"RECORDER=1: {settings.buffer_size} calls are kept, dumps go to {shown(settings.dump_prefix)}<rank>"
-        )
+        size = settings.buffer_size or DEFAULT_SIZE  # 0 switches torch's own recorder off, not this one
+        yield Finding(OK, f"RECORDER=1: {size} calls are kept, dumps go to {shown(settings.dump_prefix)}<rank>")

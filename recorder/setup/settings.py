@@ -17,6 +17,7 @@ from recorder.text import clean
 
 __all__ = [
     "BY_KEY",
+    "DEFAULT_SIZE",
     "FIRST",
     "NEWEST",
     "VARIABLES",
@@ -44,6 +45,9 @@ __all__ = [
 ]
 
 Environ = Mapping[str, str]
+
+DEFAULT_SIZE = 2000
+"""Calls that the recorder of this package keeps where nothing says how many."""
 
 _TRUE = frozenset({"y", "yes", "1", "t", "true"})
 _FALSE = frozenset({"n", "no", "0", "f", "false"})

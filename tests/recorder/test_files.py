@@ -42,6 +42,7 @@ EMPTY: dict[str, Any] = {"version": "2.10", "entries": []}
         pytest.param(dump(3, python_stacks=STACKS, **of(7)), id="ends earlier"),
         pytest.param(dump(4, python_stacks=STACKS, frames=False, **of(7)), id="lost the frames"),
         pytest.param(dump(4, **of(7)), id="lost the threads' stacks"),
+        pytest.param(dump(4, python_stacks=[{"name": "MainThread", "frames": []}], **of(7)), id="lost their frames"),
         pytest.param(dump(4, 2, python_stacks=STACKS, **of(7)), id="lost the first calls"),
         pytest.param(dump(3), id="ends earlier, and says not whose it is"),
         pytest.param(EMPTY, id="holds nothing"),
@@ -59,6 +60,12 @@ def test_a_poorer_dump_does_not_replace(new: dict[str, Any], tmp_path: Path) -> 
     assert write_dump(path, new) == str(tmp_path / "recorder" / "later2.r3.pkl~")
     assert loads(path.read_bytes()) == WHOLE
     assert loads((tmp_path / "recorder" / "later2.r3.pkl~").read_bytes()) == new
+
+
+def test_a_dump_that_knows_the_exception_stays() -> None:
+    knows = {**WHOLE, "exception": {"type": "ValueError", "message": "boom", "frames": FRAMES}}
+    assert is_poorer(WHOLE, knows)
+    assert not is_poorer(knows, WHOLE)
 
 
 @pytest.mark.parametrize(

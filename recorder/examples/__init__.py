@@ -1,0 +1,1 @@
+"""Jobs that go wrong on purpose, to see what is left of them."""
