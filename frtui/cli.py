@@ -21,7 +21,7 @@ Find the rank, the call and the source line that a stuck PyTorch job waits for, 
 dumps (one file per rank).
 
   frtui DIR              open the screen; not on a terminal, print the report
-  frtui report DIR       print the report (text, markdown or json)
+  frtui report DIR       print the report (text, markdown, json or html)
   frtui entries DIR      print the raw entries side by side, one column a rank
   frtui demo [NAME]      open the screen on dumps that come with frtui
   frtui env              print what to set so that a job leaves dumps
@@ -125,7 +125,8 @@ def _screen_parser() -> Parser:
 def _report_parser() -> Parser:
     parser = _parser("report", "Print which rank, call and source line the job waits for.", EXIT_CODES)
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
+    parser.add_argument("--format", choices=("text", "markdown", "json", "html"), default="text", help="default: text")
+    parser.add_argument("--finding", type=int, metavar="N", help="only the N-th finding; 1 is the most likely cause")
     _add_output(parser)
     _add_loading(parser)
     return parser

@@ -46,7 +46,7 @@ def screen(options: argparse.Namespace) -> int:
     reason = _no_screen()
     if reason:
         print(f"frtui: {reason}, so this is the text report", file=sys.stderr)
-        return report(argparse.Namespace(**{**vars(options), "format": "text", "output": None}))
+        return report(argparse.Namespace(**{**vars(options), "format": "text", "finding": None, "output": None}))
     from frtui import tui
 
     return tui.run(
@@ -77,8 +77,12 @@ def report(options: argparse.Namespace) -> int:
 
     job = _load(options)
     findings = diagnose(job)
-    data = [render(job, findings, options.format)]
-    _write(options.output, _as_ascii(data) if options.ascii and options.format != "json" else data)
+    only = None if options.finding is None else options.finding - 1
+    if only is not None and not 0 <= only < len(findings):
+        raise Failed(f"there is no finding {options.finding}; the job has {len(findings)}", USAGE)
+    data = [render(job, findings, options.format, only)]
+    as_ascii = options.ascii and options.format in ("text", "markdown")
+    _write(options.output, _as_ascii(data) if as_ascii else data)
     return HANG if found_hang(findings) else NO_HANG
 
 

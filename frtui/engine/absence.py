@@ -5,8 +5,8 @@ from __future__ import annotations
 from frtui.engine import deviant, partings, process
 from frtui.engine.align import foresee
 from frtui.engine.case import Case
-from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
-from frtui.engine.roots import Root
+from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding, Wait
+from frtui.engine.roots import Root, in_call
 from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import NOBODY
 from frtui.engine.wording import (
@@ -51,7 +51,15 @@ def _together(roots: list[Root]) -> Root:
     ranks = tuple(sorted(r for root in roots for r in root.ranks))
     waiting = {r for root in roots for r in root.waiting} - set(ranks)
     via = {pair for root in roots for pair in root.via if pair[0] in waiting}
-    return Root(ranks, (), tuple(sorted(waiting)), tuple(sorted(via)))
+    return Root(ranks, (), tuple(sorted(waiting)), tuple(sorted(via)), _waits_together(roots, waiting))
+
+
+def _waits_together(roots: list[Root], waiting: set[int]) -> tuple[Wait, ...]:
+    """Whoever waits in one call for several of the idle ranks does so once."""
+    on: dict[tuple[int, int], set[int]] = {}
+    for wait in (wait for root in roots for wait in root.waits if wait.rank in waiting):
+        on.setdefault((wait.rank, wait.row), set()).update(wait.on)
+    return tuple(Wait(rank, row, tuple(sorted(those))) for (rank, row), those in on.items())
 
 
 def first_missed(case: Case, rank: int) -> StuckCall:
@@ -113,13 +121,14 @@ def _ahead(case: Case, call: StuckCall, root: Root) -> Finding:
         case,
         "extra-call",
         LIKELY,
-        Root(made, (call,), (), ()),
+        Root(made, (call,), (), (), tuple(in_call(case.waits, call, made, root.ranks))),
         place,
         ranks=made,
         summary=f"{who(made).capitalize()} made {name(case, place, True)}{at(case.site(place))}, which none of "
         f"the other {len(root.ranks)} ranks made; they wait for nothing.",
         evidence=(fact(case, place), f"{who(root.ranks)} finished all their calls and did not make this one"),
         next_steps=(deviant.NEXT["extra-call"].format(site=short(case.site(place)) or "the call", who=who(made)),),
+        beside=partings.as_far(case, call, made, list(root.ranks)),
     )
 
 
@@ -144,6 +153,7 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
         next_steps=_where_to_look(case, root.ranks),
         call=call,
         focus=case.last_call(root.ranks[0]),
+        beside=partings.as_far(case, call, root.ranks, waiters),
     )
 
 

@@ -51,6 +51,7 @@ def finding(case: Case, deviation: Deviation, root: Root) -> Finding:
         next_steps=_next_steps(deviation, short(site)),
         site=site,
         focus=deviation.subject or deviation.before or shown,
+        beside=deviation.beside,
     )
     return replace(found, group=_own_group(case, deviation, case.call(shown).group))
 

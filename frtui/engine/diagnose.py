@@ -7,7 +7,7 @@ from dataclasses import replace
 from frtui.engine import absence, cycles, deviant, flight, partings, process
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
-from frtui.engine.roots import Root
+from frtui.engine.roots import Root, in_call
 from frtui.engine.timing import caught_running
 from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import MEMBERS, SIBLINGS
@@ -83,9 +83,15 @@ def _clashes(case: Case) -> list[Finding]:
             row = case.waits.row(deviation.ranks[0], call)
             if row is not None and row in case.lanes.open[deviation.ranks[0]]:
                 members = tuple(r for r in case.job.groups[call.group].ranks if r in case.job.ranks)
-                root = next((r for r in case.roots if call in r.calls), Root(members, (call,), (), ()))
-                found.append(deviant.finding(case, deviation, root))
+                root = next((r for r in case.roots if call in r.calls), None)
+                found.append(deviant.finding(case, deviation, root or _held_up(case, call, members)))
     return found
+
+
+def _held_up(case: Case, call: StuckCall, members: tuple[int, ...]) -> Root:
+    """A call that clashes is a cause by itself, whoever else has not joined it yet."""
+    absent = tuple(sorted(node for node in case.waits.edges[call] if isinstance(node, int)))
+    return Root(members, (call,), (), (), tuple(in_call(case.waits, call, members, absent)))
 
 
 def _unique(findings: list[Finding]) -> list[Finding]:

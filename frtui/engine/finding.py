@@ -3,10 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from frtui.engine.align import Edit
 from frtui.model import Frame
 
 PROVEN, LIKELY, POSSIBLE = "proven", "likely", "possible"
+
+
+class Wait(NamedTuple):
+    """A rank that is stuck in a call."""
+
+    rank: int
+    row: int
+    """Of its entries: the call that it is in."""
+    on: tuple[int, ...]
+    """Who keeps that call from finishing, on the way to the cause; empty where all have joined it."""
+
+
+class Beside(NamedTuple):
+    """The calls of a rank lined up with those of a witness, as the engine compared them."""
+
+    rank: int
+    rows: tuple[int, ...]
+    """Of the rank's entries, oldest first; the edits count in these."""
+    witness: int
+    witness_rows: tuple[int, ...]
+    """The edits may go on after the last of them, with what the witness is expected to do next."""
+    edits: tuple[Edit, ...]
+    """Up to the end of whichever ends first."""
+    at: int
+    """Index of the edit at which the two part; after the last edit: where the shorter one ends."""
+    by: str = ""
+    """Who says that the witness is right, as `witnesses` names them; empty where it only got further."""
+    agree: tuple[int, ...] = ()
+    """Ranks that did as the witness; of sibling groups where these say so."""
+    asked: int = 0
+    """Of so many that got there and could say."""
 
 
 @dataclass(frozen=True)
@@ -38,3 +71,7 @@ class Finding:
     next_steps: tuple[str, ...] = ()
     focus: tuple[int, int] | None = None
     """(rank, row of its entries) of the call that the screen opens on."""
+    waits: tuple[Wait, ...] = ()
+    """The calls that the ranks on the paths are stuck in, those of the cause first."""
+    beside: Beside | None = None
+    """What the blamed rank did beside what it should have done; None where there is nothing to compare."""

@@ -113,8 +113,10 @@ def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
     place = case.example(call)
     assert place is not None  # a stuck call was made by somebody
     what = f"{name(case, place)}{at(case.site(place))}"
+    alone = _refused(case, root.ranks)
     left = [r for r in root.ranks if r in case.job.ranks and process.left(case.job, case.job.ranks[r])]
-    ended = [process.ended(case.job.ranks[r]) for r in left[:NAMED]]
+    ended = [f"the call of rank {r} failed with {process.brief(said)}" for r, said in alone.items()]
+    ended += [process.ended(case.job.ranks[r]) for r in left[:NAMED]]
     why = f": {ended[0]}." if ended else ": look at the network, the devices or the library, not at the program."
     return compose(
         case,
@@ -122,7 +124,7 @@ def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
         LIKELY,
         root,
         place,
-        ranks=(),
+        ranks=tuple(alone),
         summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and nobody "
         f"finishes{why}",
         evidence=[fact(case, place), f"{who(root.ranks)} are in this call", *ended],
@@ -133,3 +135,11 @@ def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
             "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1",
         ],
     )
+
+
+def _refused(case: Case, ranks: tuple[int, ...]) -> dict[int, str]:
+    """Those of the ranks whose own back end refused the call, with its error; none where it refused all."""
+    known = [r for r in ranks if r in case.job.ranks]
+    said = {r: process.refused(case.job.ranks[r], case.lanes.open[r]) for r in known}
+    found = {r: text for r, text in said.items() if text}
+    return found if len(found) < len(known) else {}

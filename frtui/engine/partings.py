@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from frtui.engine.align import script
 from frtui.engine.case import Case
+from frtui.engine.finding import Beside
 from frtui.engine.tokens import Sequence
+from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import MEMBERS, NOBODY, SIBLINGS, Deviation, compare
 
 Kind = tuple[str, int]
+
+NEAR = 128
+"""So many calls before the one that was not made are lined up to show it."""
 
 
 def in_group(case: Case, group: int, ahead_ok: bool) -> Deviation | None:
@@ -62,6 +68,21 @@ def across(case: Case, ranks: tuple[int, ...], groups: set[int]) -> Deviation | 
     sequences = [_merged(case, rank, mine[rank], starts) for rank in electorate]
     deviation = compare(case.tokens, [s for s in sequences if s.tokens], list, ahead_ok=False)
     return deviation if deviation and set(deviation.ranks) & set(ranks) else None
+
+
+def as_far(case: Case, call: StuckCall, blamed: tuple[int, ...], others: list[int]) -> Beside | None:
+    """The calls up to `call` of the first of the blamed ranks beside those of `others`: one side has not made it."""
+    lanes = case.lanes.collectives.get(call.group, {})
+    rank, other = blamed[0], min((r for r in others if r in case.job.ranks), default=None)
+    if call.p2p or other is None or rank not in case.job.ranks:
+        return None
+    start = max([call.seq - NEAR, *(lanes[r].first for r in (rank, other) if r in lanes)])
+    nothing = Sequence(rank, (), (), 0)
+    mine, theirs = (case.tokens.in_group(call.group, r, start) or nothing for r in (rank, other))
+    edits = tuple(script(mine.tokens, theirs.tokens))
+    asked = sum(r in case.job.ranks and r not in blamed for r in case.job.groups[call.group].ranks)
+    agree = tuple(sorted(others))
+    return Beside(rank, mine.rows, other, theirs.rows, edits, len(edits), agree=agree, asked=asked)
 
 
 def _groups_of_kinds(case: Case, rank: int, kinds: set[Kind]) -> list[int]:

@@ -6,6 +6,7 @@ It supports what the calls show, and says why; who is to blame is decided by the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from frtui.model import DESTROYED, NONE, Job, Rank
@@ -62,6 +63,12 @@ def lost_call(rank: Rank, opened: list[int]) -> bool:
     """An open call of it failed, for whichever reason but that somebody stopped the program."""
     said = (rank.call_errors.get(row, "KeyboardInterrupt") for row in opened)
     return any("KeyboardInterrupt" not in text for text in said)
+
+
+def refused(rank: Rank, opened: Iterable[int]) -> str:
+    """The error with which an open call of the rank failed, where it is its own and not what another's end causes."""
+    said = (rank.call_errors.get(row, "") for row in opened)
+    return next((text for text in said if text and not _CONSEQUENCE.search(text)), "")
 
 
 def ending(rank: Rank) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from frtui.engine.finding import Wait
 from frtui.engine.waits import Node, StuckCall, Waits
 
 
@@ -18,6 +20,8 @@ class Root:
     """Ranks that reach it, without its own."""
     via: tuple[tuple[int, int], ...]
     """(waiting rank, the rank it waits for on its shortest way to the root)."""
+    waits: tuple[Wait, ...] = ()
+    """The call that each rank on the way is stuck in, those of the root itself first."""
 
     @property
     def idle(self) -> bool:
@@ -36,11 +40,17 @@ def roots(waits: Waits) -> list[Root]:
     found = []
     for n, component in enumerate(components):
         if n not in leaving and any(node in backwards for node in component):
-            found.append(_root(component, backwards))
+            found.append(_root(waits, component, backwards))
     return found
 
 
-def _root(component: list[Node], backwards: dict[Node, list[Node]]) -> Root:
+def in_call(waits: Waits, call: StuckCall, ranks: Iterable[int], on: tuple[int, ...]) -> list[Wait]:
+    """The waits of those of `ranks` that are stuck in a call, on those ranks that keep it from finishing."""
+    stuck = (rank for rank in sorted(ranks) if call in waits.edges.get(rank, ()))
+    return [Wait(rank, row, on) for rank in stuck if (row := waits.row(rank, call)) is not None]
+
+
+def _root(waits: Waits, component: list[Node], backwards: dict[Node, list[Node]]) -> Root:
     ranks = {node for node in component if isinstance(node, int)}
     calls = sorted(node for node in component if isinstance(node, StuckCall))
     if not ranks:  # a call in flight: the ranks that are in it are not its consequences
@@ -48,18 +58,21 @@ def _root(component: list[Node], backwards: dict[Node, list[Node]]) -> Root:
     seen: set[Node] = set(component) | ranks
     queue: deque[tuple[Node, int | None]] = deque((node, node if isinstance(node, int) else None) for node in seen)
     waiting, via = [], []
+    held_by = {call: tuple(sorted(n for n in waits.edges[call] if isinstance(n, int) and n in ranks)) for call in calls}
+    stuck = [wait for call in calls for wait in in_call(waits, call, ranks, held_by[call])]
     while queue:
         node, towards = queue.popleft()
         for before in backwards.get(node, ()):
             if before in seen:
                 continue
             seen.add(before)
-            if isinstance(before, int):
+            if isinstance(before, int) and isinstance(node, StuckCall):
                 waiting.append(before)
                 if towards is not None:
                     via.append((before, towards))
+                stuck += in_call(waits, node, (before,), held_by[node] if towards is None else (towards,))
             queue.append((before, before if isinstance(before, int) else towards))
-    return Root(tuple(sorted(ranks)), tuple(calls), tuple(sorted(waiting)), tuple(sorted(via)))
+    return Root(tuple(sorted(ranks)), tuple(calls), tuple(sorted(waiting)), tuple(sorted(via)), tuple(stuck))
 
 
 def _components(edges: dict[Node, list[Node]]) -> list[list[Node]]:

@@ -14,10 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from collections.abc import Sequence as Series
 from dataclasses import dataclass
-from typing import Callable
+from typing import Callable, NamedTuple
 
 from frtui.engine.agree import difference
 from frtui.engine.align import Edit, Token, foresee, parting, script
+from frtui.engine.finding import Beside
 from frtui.engine.tokens import Sequence, Tokens
 
 MEMBERS, SIBLINGS, HISTORY, NOBODY = "members", "siblings", "history", "nobody"
@@ -46,6 +47,18 @@ class Deviation:
     """So many calls in a row, up to this one, have equal arguments and call site: any of them may be the one."""
     foreseen: bool = False
     """Nothing that both sides recorded after the parting confirms it; what usually follows does."""
+    beside: Beside | None = None
+    """The two sequences as they were compared."""
+
+
+class _Vote(NamedTuple):
+    witness: str
+    voters: int
+    """How many ranks (MEMBERS) or groups (SIBLINGS) say so."""
+    ranks: tuple[int, ...] = ()
+    """Who they are."""
+    asked: int = 0
+    """Out of how many that could tell."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +99,15 @@ def compare(
     if not partings:
         return None
     edit, other = min(partings, key=lambda found: found[0].j)
-    voters = sum(len(s.tokens) > edit.j for s in main.members)
+    there = [tuple(s.rank for s in camp.members if len(s.tokens) > edit.j) for camp in camps]
     against = sum(len(camp.ranks) for camp in (others if one_program else [other]))
-    witness, right = _vote(main, other, voters > against, voters, siblings, edit)
+    asked = sum(len(ranks) for ranks, camp in zip(there, camps) if camp is not other)
+    members = _Vote(MEMBERS, len(there[0]), tuple(sorted(there[0])), asked)
+    vote, right = (members, main) if len(there[0]) > against else _vote(main, other, siblings, edit)
     if right is other:
         main, other = other, main
         edit = _part(other.best, main.best, ahead_ok) or edit
-    return _deviation(tokens, other, main, edit, witness)
+    return _deviation(tokens, other, main, edit, vote)
 
 
 def _camps(sequences: list[Sequence], ahead_ok: bool) -> list[_Camp]:
@@ -122,25 +137,19 @@ def _script(subject: Sequence, reference: Sequence) -> list[Edit]:
     return script(subject.tokens, reference.tokens, foresee(reference.tokens))
 
 
-def _vote(
-    main: _Camp,
-    other: _Camp,
-    majority: bool,
-    voters: int,
-    siblings: Callable[[], Iterable[Sequence]],
-    edit: Edit,
-) -> tuple[tuple[str, int], _Camp]:
-    if majority:
-        return (MEMBERS, voters), main
-    for_main, for_other = 0, 0
+def _vote(main: _Camp, other: _Camp, siblings: Callable[[], Iterable[Sequence]], edit: Edit) -> tuple[_Vote, _Camp]:
+    """What the siblings say where the members are no majority, or else the history."""
+    for_main: list[int] = []
+    for_other: list[int] = []
     for n, sibling in enumerate(siblings()):
         if n >= SIBLINGS_ASKED:
             break
         with_main, with_other = (_agrees(sibling.tokens, camp.best.tokens, edit.j) for camp in (main, other))
         if with_main != with_other and len(sibling.tokens) > edit.j:
-            for_main, for_other = for_main + with_main, for_other + with_other
-    if for_main != for_other:
-        return (SIBLINGS, max(for_main, for_other)), main if for_main > for_other else other
+            (for_main if with_main else for_other).append(sibling.rank)
+    if len(for_main) != len(for_other):
+        most, right = (for_main, main) if len(for_main) > len(for_other) else (for_other, other)
+        return _Vote(SIBLINGS, len(most), tuple(sorted(most)), len(for_main) + len(for_other)), right
     return _history(main, other, edit)
 
 
@@ -150,7 +159,7 @@ def _agrees(witness: Series[Token], calls: Series[Token], at: int) -> bool:
     return edit is None or edit.j >= len(calls)
 
 
-def _history(main: _Camp, other: _Camp, edit: Edit) -> tuple[tuple[str, int], _Camp]:
+def _history(main: _Camp, other: _Camp, edit: Edit) -> tuple[_Vote, _Camp]:
     """What followed the same calls earlier; where no line repeats, the same arguments."""
     for view in (tuple, _without_sites):
         sides = [view(camp.best.tokens) for camp in (main, other)]
@@ -158,29 +167,37 @@ def _history(main: _Camp, other: _Camp, edit: Edit) -> tuple[tuple[str, int], _C
         expected = [*past, *foresee(past)]
         fits = [_agrees(expected, side, edit.j) for side in sides]
         if len(expected) > len(past) and fits[0] != fits[1]:
-            return (HISTORY, 1), main if fits[0] else other
-    return (NOBODY, 0), main
+            return _Vote(HISTORY, 1), main if fits[0] else other
+    return _Vote(NOBODY, 0), main
 
 
 def _without_sites(tokens: Series[Token]) -> tuple[Token, ...]:
     return tuple(Token(token.key, -1) for token in tokens)
 
 
-def _deviation(tokens: Tokens, wrong: _Camp, right: _Camp, edit: Edit, witness: tuple[str, int]) -> Deviation:
+def _deviation(tokens: Tokens, wrong: _Camp, right: _Camp, edit: Edit, vote: _Vote) -> Deviation:
     edits = _script(wrong.best, right.best)
     kind = _kind(tokens, wrong.best, right.best, edit, edits)
-    tie = witness[0] == NOBODY
+    tie = vote.witness == NOBODY
     subject = _call(wrong.best, edit.i)
     return Deviation(
         kind=kind,
         ranks=tuple(sorted(wrong.ranks + right.ranks)) if tie else wrong.ranks,
-        witness=witness[0],
-        voters=witness[1],
+        witness=vote.witness,
+        voters=vote.voters,
         subject=None if kind == "skipped-call" else subject,
         reference=_call(right.best, edit.j),
         before=_call(wrong.best, edit.i - 1),
         alike=_alike(wrong.best.tokens, edit.i) if kind == "extra-call" else _alike(right.best.tokens, edit.j),
         foreseen=not any(e.op == "same" and edit.j < e.j < len(right.best.rows) for e in edits),
+        beside=_beside(wrong.best, right.best, edits, edit, vote),
+    )
+
+
+def _beside(wrong: Sequence, right: Sequence, edits: list[Edit], edit: Edit, vote: _Vote) -> Beside:
+    at = next((n for n, e in enumerate(edits) if e.op != "same" and (e.i, e.j) >= (edit.i, edit.j)), len(edits))
+    return Beside(
+        wrong.rank, wrong.rows, right.rank, right.rows, tuple(edits), at, vote.witness, vote.ranks, vote.asked
     )
 
 

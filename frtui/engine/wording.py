@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from frtui.engine.agree import describe
 from frtui.engine.case import Case
-from frtui.engine.finding import Finding
+from frtui.engine.finding import Beside, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
 from frtui.model import Call, Frame, Signature
@@ -126,6 +126,7 @@ def compose(
     call: StuckCall | None = None,
     site: Frame | None = None,
     focus: tuple[int, int] | None = None,
+    beside: Beside | None = None,
 ) -> Finding:
     """A finding about the call at `place`; `call` names the group and number where nobody recorded the call.
 
@@ -148,4 +149,6 @@ def compose(
         via=root.via,
         next_steps=tuple(next_steps),
         focus=focus or place,
+        waits=root.waits,
+        beside=beside,
     )

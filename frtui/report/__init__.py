@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from frtui.engine.finding import Finding
 from frtui.model import Job
-from frtui.report import as_json, markdown, text
+from frtui.report import as_json, html, markdown, text
 from frtui.report.build import facts, is_cause
 from frtui.report.facts import Facts
 
 __all__ = ["FORMATS", "Facts", "facts", "found_hang", "render"]
 
-_FORMATS = {"text": text.render, "markdown": markdown.render, "json": as_json.render}
+_FORMATS = {"text": text.render, "markdown": markdown.render, "json": as_json.render, "html": html.render}
 FORMATS = tuple(_FORMATS)
 
 

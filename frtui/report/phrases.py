@@ -12,6 +12,8 @@ SHOWN = 8
 """Lines of one kind that are listed before the rest is only counted."""
 FRAMES = 30
 """Lines of a thread's stack that are printed; the outermost say least."""
+OTHERS, OTHERS_IN_THREADS = "torch and C++", "torch, C++ and Python's library"
+"""Whose frames are only counted."""
 LONGEST = 160
 """Columns of a name from a dump before it is cut; a name may be a megabyte long."""
 
@@ -110,16 +112,17 @@ def _last(last: Facts) -> str:
 
 def stack(finding: Facts) -> list[str]:
     """The user's frames, innermost first; what torch and C++ add is counted."""
-    return _folded_frames(finding["stack"]["frames"] if finding["stack"] else [], "torch and C++")
+    return _folded_frames(finding["stack"]["frames"] if finding["stack"] else [], OTHERS)
 
 
 def process_stacks(finding: Facts) -> list[tuple[str, list[str]]]:
     """(title, lines) of what the blamed ranks were in, as far as the in-job recorder saw it."""
+    return [(title, _few(_folded_frames(frames, OTHERS_IN_THREADS))) for title, frames in process_frames(finding)]
+
+
+def process_frames(finding: Facts) -> list[tuple[str, list[Facts]]]:
     return [
-        (
-            f"Stack of {rank_list(ranks)} {_where(short(what), len(ranks))}, innermost first",
-            _few(_folded_frames(frames, "torch, C++ and Python's library")),
-        )
+        (f"Stack of {rank_list(ranks)} {_where(short(what), len(ranks))}, innermost first", frames)
         for ranks, what, frames in processes.printed(finding["processes"])
     ]
 

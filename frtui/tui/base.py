@@ -13,8 +13,7 @@ from frtui.tui.lines import LineList, safe
 from frtui.tui.loader import Loader, Reader
 from frtui.tui.prompt import Prompt
 from frtui.view import reading
-from frtui.view.select import NAMES, Trail
-from frtui.view.topics import TOPICS
+from frtui.view.select import NAMES, SOURCE, TOPICS, Trail
 
 if TYPE_CHECKING:
     from frtui.view.panes import Panes
@@ -34,8 +33,8 @@ class Base(Screen[None]):
         self.desk, self.prompt = Desk(id="desk"), Prompt(id="prompt")
         self.panes: Panes | None = None
         self.trail = Trail()
-        self._left = "call"
-        """The pane that had the keys before a topic was shown."""
+        self._left, self._line, self._zoomed = "call", 0, False
+        """Before a topic was shown: the pane that had the keys, the line of pane 5 (its key), whether it was zoomed."""
         self._moving: LineList | None = None
         self._resting: Timer | None = None
 
@@ -56,8 +55,9 @@ class Base(Screen[None]):
     def fill(self, but: str = "") -> None:
         for name in NAMES:
             if self.panes and name != but:
-                pane, values = self.panes.pane(name, self.trail.now), self.panes.values(name, self.trail.now)
-                self.desk.pane(name).offer(pane.rows, pane.key, pane.title, values)
+                widget = self.desk.pane(name)
+                pane = self.panes.pane(name, self.trail.now, widget.order)
+                widget.offer(pane.rows, pane.key, pane.title, self.panes.values(name, self.trail.now))
         if self.panes:
             self.desk.summary.show(self.panes.summary(self.trail.now, max(2, self.size.height // 6)))
 
@@ -87,21 +87,24 @@ class Base(Screen[None]):
             return
         name = str(message.list.id)
         self.settle()
-        now, onward = self.panes.open(name, message.key, self.trail.now)
+        now, onward = self.panes.open(name, message.key, self.trail.now, message.frame)
         if self.desk.zoomed and onward != name:
             self.desk.zoom(False)
         self.desk.go_to(onward)
-        self.follow(self.trail.go(now))
+        further = now.topic == self.trail.now.topic == SOURCE  # another line of the same file is no place to go back to
+        self.follow(self.trail.turn(now) if further else self.trail.go(now))
 
     def follow(self, trail: Trail, but: str = "") -> None:
         """To another selection. A topic takes the whole of a small screen while it is shown."""
         before, self.trail = self.trail.now, trail
         if trail.now.topic in TOPICS:
-            self._left = str(self.desk.active.id) if before.topic not in TOPICS else self._left
+            if before.topic not in TOPICS:
+                self._left, self._zoomed = str(self.desk.active.id), self.desk.zoomed
+                self._line = self.desk.pane("call").key or 0
             self.desk.go_to("call")
             self.desk.zoom(self.size.width < ROOMY)
         elif before.topic in TOPICS:
-            self.desk.zoom(False)
+            self.desk.zoom(self._zoomed)
         if trail.now != before:
             self.fill(but)
 

@@ -1,9 +1,10 @@
-"""Copying through the terminal (OSC 52), which also works over SSH."""
+"""Copying through the terminal (OSC 52), which also works over SSH; a file where that is not enough."""
 
 from __future__ import annotations
 
 import base64
 import os
+import tempfile
 
 from textual.app import App
 
@@ -17,12 +18,18 @@ def sequences(text: str, in_tmux: bool) -> list[str]:
     return [plain, "\x1bPtmux;" + plain.replace("\x1b", "\x1b\x1b") + "\x1b\\"] if in_tmux else [plain]
 
 
-def copy(app: App[None], text: str) -> str:
+def copy(app: App[None], text: str, key: str) -> str:
     """Copies and says so; nobody can know whether the terminal took it."""
-    if len(text) > LIMIT:
-        return f"too long to copy ({len(text):,} characters); e writes a file"
     driver = app._driver
     if driver is not None:
         for sequence in sequences(text, bool(os.environ.get("TMUX"))):
             driver.write(sequence)
-    return f"copied {len(text)} characters (OSC 52); not there? e writes a file"
+    return f"copied {len(text):,} characters (OSC 52); not there? {key} again writes a file"
+
+
+def keep(text: str) -> str:
+    """Writes to a new file that nobody else can read, and returns its path. Raises OSError."""
+    handle, path = tempfile.mkstemp(prefix="frtui-", suffix=".txt")
+    with open(handle, "w", encoding="utf-8", errors="replace") as file:
+        file.write(text + "\n")
+    return path

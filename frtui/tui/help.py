@@ -10,11 +10,11 @@ from textual.widgets import Static
 
 from frtui.tui import keys
 from frtui.tui.lines import safe
-from frtui.view.rows import cut, pad
+from frtui.view.rows import cut, flow, pad
 from frtui.view.words import LEGEND
 
 KEY_WIDTH = 15
-FILTERS = "* all words must hold: text rank:0-3 state:open op:all_reduce group:tp !not"
+FILTERS = "* all must hold: text rank:2-5 seq:>80 state:open op:send group:tp slower:1s !x"
 
 PANES = (
     "Ranks: number and group of each rank's first unfinished call, or its last.",
@@ -54,15 +54,12 @@ def page(width: int) -> str:
     columns = 2 if width >= 76 else 1
     height = -(-len(items) // columns)
     column = width // columns
-    lines = ["frtui keys (any key closes)", ""]
+    lines = ["frtui keys (any key closes)"]
     for row in range(height):
         lines.append("".join(pad(item, column - 1) + " " for item in items[row::height]).rstrip())
-    lines += ["", FILTERS, "", *marks(width), *(cut(line, width) for line in PANES)]
+    lines += [cut(FILTERS, width), *marks(width), *(cut(line, width) for line in PANES)]
     return "\n".join(lines)
 
 
 def marks(width: int) -> list[str]:
-    items = [f"{mark} {told}" for mark, told in LEGEND]
-    each = max(map(len, items)) + 2
-    per_line = max(1, width // each)
-    return ["".join(pad(item, each) for item in items[n : n + per_line]) for n in range(0, len(items), per_line)]
+    return flow((f"{mark} {told}" for mark, told in LEGEND), width)

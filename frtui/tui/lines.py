@@ -17,6 +17,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
+from frtui.model import Frame
 from frtui.text import clean
 from frtui.tui import keys
 from frtui.view.query import mark
@@ -62,6 +63,9 @@ class LineList(Widget, can_focus=True):
     class Opened(Moved):
         """The person pressed Enter on a line, or clicked on the line of the cursor."""
 
+        frame: Frame | None = None
+        """That the line tells of."""
+
     def __init__(self, title: str = "", *, id: str, cursor: bool = True, onward: bool = False) -> None:  # noqa: A002
         """`cursor`: whether it can be focused; `onward`: whether → opens instead of scrolling sideways."""
         super().__init__(id=id)
@@ -81,9 +85,18 @@ class LineList(Widget, can_focus=True):
         self.rows, self.title = rows, self.title if title is None else title
         if key is None:
             self.top = self.left = 0
+        elif rows.centred:
+            self.top = len(rows)
         self.set_reactive(LineList.cursor, rows.position(key) if key is not None and len(rows) else 0)
         self.reveal()
         self.repaint()
+
+    def stand_on(self, key: int) -> None:
+        """As if the cursor had been on the line with `key` all along."""
+        if len(self.rows):
+            self.set_reactive(LineList.cursor, self.rows.position(key))
+            self.reveal()
+            self.repaint()
 
     @property
     def key(self) -> int | None:
@@ -95,7 +108,8 @@ class LineList(Widget, can_focus=True):
 
     @property
     def title_height(self) -> int:
-        return 1 if self.can_focus else 0
+        """With the names of columns, where the lines have some."""
+        return 1 + len(self.rows.head(self.size.width)) if self.can_focus else 0
 
     def reveal(self) -> None:
         """Jumps half a page when the cursor is out of sight: scrolling by one line repaints as much."""
@@ -118,7 +132,7 @@ class LineList(Widget, can_focus=True):
     def _strip(self, y: int) -> Strip:
         width = self.size.width
         if y < self.title_height:
-            return self._title_strip(width)
+            return self._title_strip(width) if y == 0 else self._head_strip(y - 1, width)
         i = self.top + y - self.title_height
         if i >= len(self.rows):
             first = i == 0 and self.empty
@@ -152,6 +166,10 @@ class LineList(Widget, can_focus=True):
         fill = Strip([Segment(rule + told)]).cell_length
         text = rule + told + rule * max(0, width - fill - len(place) - 1) + place + rule
         return Strip([Segment(self._safe(text), REST if self.has_focus else STYLES["plain"])]).adjust_cell_length(width)
+
+    def _head_strip(self, n: int, width: int) -> Strip:
+        strip = Strip([Segment(self._safe(text), STYLES[role]) for text, role in self.rows.head(width)[n]])
+        return strip.crop(self.left, self.left + width).adjust_cell_length(width)
 
     def _safe(self, text: str) -> str:
         return safe(self.app, text)
@@ -194,13 +212,14 @@ class LineList(Widget, can_focus=True):
 
     def action_open(self) -> None:
         if len(self.rows):
-            self.post_message(self.Opened(self, self.rows.key(self.cursor)))
+            self.post_message(self.Opened(self, self.rows.key(self.cursor), self.rows.frame(self.cursor)))
 
     # Events
 
     def on_resize(self) -> None:
+        key = self.key
         self.rows.fit(self.size.width)
-        self.set_reactive(LineList.cursor, self.validate_cursor(self.cursor))
+        self.set_reactive(LineList.cursor, self.rows.position(key) if key is not None and len(self.rows) else 0)
         self.reveal()
         self.refresh()
 

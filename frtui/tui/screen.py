@@ -19,8 +19,7 @@ from frtui.tui.seeking import Seeking
 from frtui.tui.taking import Taking
 from frtui.view import reading
 from frtui.view.rows import Rows
-from frtui.view.select import CALL, Trail
-from frtui.view.topics import TOPICS
+from frtui.view.select import CALL, TOPICS, Trail
 
 
 class Main(Seeking, Taking):
@@ -102,6 +101,7 @@ class Main(Seeking, Taking):
             self.follow(self.trail.back())
             if told and self.trail.now.topic not in TOPICS:
                 self.desk.go_to(self._left)
+                self.desk.pane("call").stand_on(self._line)
 
     def clear(self, panes: Iterable[SearchList]) -> bool:
         """Whether there was a find, a filter or a loader at work that one may step out of."""
@@ -137,16 +137,17 @@ class Main(Seeking, Taking):
         if now.topic == name:
             self.action_back()
         elif self.panes:
-            to = replace(now, topic=name)
+            to = replace(now, topic=name, unfolded=False)
             if self.panes.topic(to) is None:
-                self.say(TOPICS[name].nothing)
+                self.say(self.panes.why_not(to))
             else:
                 self.follow(self.trail.turn(to) if now.topic in TOPICS else self.trail.go(to))
 
     def action_unfold(self) -> None:
         self.settle()
         now = self.trail.now
-        self.follow(self.trail.turn(replace(now, unfolded=not now.unfolded, topic=CALL)))
+        stays = self.panes is not None and self.panes.unfolds(now)
+        self.follow(self.trail.turn(replace(now, unfolded=not now.unfolded, topic=now.topic if stays else CALL)))
 
     def action_redraw(self) -> None:
         self.app.refresh(repaint=True, layout=True)

@@ -11,10 +11,10 @@ from textual.message import Message
 
 from frtui.tui.lines import LineList
 from frtui.view import query
+from frtui.view.fields import Values
 from frtui.view.rows import Picked, Rows
 
 T = TypeVar("T")
-Values = Callable[[int, str], "str | None"]
 
 
 def drain(steps: Iterator[T | None], done: Callable[[T | None], None]) -> Coroutine[None, None, None] | None:
@@ -45,6 +45,8 @@ async def _drain(steps: Iterator[T | None], done: Callable[[T | None], None]) ->
 class SearchList(LineList):
     filter = ""
     """What the person typed; stays when the pane shows other lines."""
+    order = ""
+    """What its lines are sorted by; empty: as they come."""
 
     @dataclass
     class Missed(Message):

@@ -1,9 +1,10 @@
-"""Keys of the screen that find and filter."""
+"""Keys of the screen that find, filter, sort and jump."""
 
 from __future__ import annotations
 
 from frtui.tui.base import Base
 from frtui.tui.searching import SearchList
+from frtui.view import fields, jump, sorting
 
 
 class Seeking(Base):
@@ -17,8 +18,35 @@ class Seeking(Base):
         self.prompt.ask("filter: ", self.filter, self.desk.active.filter)
 
     def filter(self, query: str) -> None:
-        self.desk.active.filter = query.strip()
+        pane = self.desk.active
+        wrong = fields.complaint(self.panes.index, str(pane.id), query) if self.panes else ""
+        if wrong:
+            self.say(wrong, error=True)
+            return
+        pane.filter = query.strip()
         self.fill()
+
+    def action_sort(self) -> None:
+        self.settle()
+        pane = self.desk.active
+        if str(pane.id) not in sorting.ORDERS:
+            self.say("Ranks and Calls can be sorted; 2 and 4 lead there")
+        else:
+            pane.order = sorting.following(str(pane.id), pane.order)
+            self.fill()
+
+    def action_jump(self) -> None:
+        self.settle()
+        self.prompt.ask("go to: ", self.jump)
+
+    def jump(self, text: str) -> None:
+        if self.panes and text.strip():
+            to = jump.jump(self.panes.index, self.trail.now, str(self.desk.active.id), text)
+            if isinstance(to, str):
+                self.say(to, error=True)
+                return
+            self.follow(self.trail.go(to.selection))
+            self.desk.go_to(to.pane)
 
     def on_search_list_missed(self, message: SearchList.Missed) -> None:
         self.say(message.text)

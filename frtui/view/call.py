@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frtui.model import NONE, STATE_NAMES, Call, Frame
-from frtui.stacks import call_site, is_cpp, is_cpython, is_torch
-from frtui.view import process
+from frtui.model import STATE_NAMES, Call
+from frtui.stacks import call_site
+from frtui.view import alike, frames, process
 from frtui.view.across import Across, across, across_p2p, sentence
 from frtui.view.findings import call_name
 from frtui.view.index import Index
-from frtui.view.rows import Line, Page, cells, cut_left, labelled, wrap
+from frtui.view.rows import FrameLine, Line, Page, cells, labelled, wrap
 from frtui.view.select import Selection
 from frtui.view.words import arguments, clock, count, dtype, label, named, number, only, operation, shapes, span
 
@@ -24,7 +24,7 @@ SHOWN_PARTS = 6
 def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
     finding = findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
     if now.rank is None or now.row is None or now.rank not in index.job.ranks:
-        return Page(lambda width: (why(finding, width) if finding else []) + without_call(index, now, width))
+        return Page(lambda width: (why(finding, width) if finding else []) + without_call(index, now, finding, width))
     call = index.job.call(now.rank, now.row)
     relevant = finding if finding and concerns(finding, call) else None
 
@@ -33,15 +33,21 @@ def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
         lines = head(index, call, relevant, width) + arguments_of(index, call, view, width)
         if relevant:
             lines += why(relevant, width)
-        return lines + stacks(index, call, view, width, now.unfolded, finding)
+        lines += stacks(index, call, view, width, now.unfolded, finding)
+        if relevant:
+            lines += alike.other_side(index, relevant, call.rank, call.stack, width, now.unfolded)
+        return lines
 
     return Page(make)
 
 
-def without_call(index: Index, now: Selection, width: int) -> list[Line]:
-    """Of a rank that made no call, what its process was in, where the in-job recorder saw it."""
+def without_call(index: Index, now: Selection, finding: Finding | None, width: int) -> list[Line]:
+    """Of a rank that made no call, what its process was in, where the in-job recorder saw it; and where others are."""
     rank = index.job.ranks.get(now.rank) if now.rank is not None else None
-    return process.page(rank, width, now.unfolded) if rank else []
+    lines = process.page(index.job, rank, width, now.unfolded) if rank else []
+    if finding and now.rank in finding.ranks and now.rank is not None:
+        lines += alike.other_side(index, finding, now.rank, (), width, now.unfolded)
+    return lines
 
 
 def stacks(index: Index, call: Call, view: Across, width: int, unfolded: bool, finding: Finding | None) -> list[Line]:
@@ -50,7 +56,7 @@ def stacks(index: Index, call: Call, view: Across, width: int, unfolded: bool, f
     rank = index.job.ranks[call.rank]
     if call.row != rank.calls[-1] and not (finding and call.rank in finding.ranks and concerns(finding, call)):
         return made
-    inside = process.page(rank, width, unfolded)
+    inside = process.page(index.job, rank, width, unfolded)
     return inside + made if finding and call.rank in finding.ranks else made + inside
 
 
@@ -73,7 +79,8 @@ def head(index: Index, call: Call, finding: Finding | None, width: int) -> list[
     since = f"{' ' if state == 'scheduled' else ', made '}{clock(call.created)[:8]} UTC" if call.created > 0 else ""
     lines += labelled("state", state + took + since + timeout, width, "plain" if call.done else "warn")
     site = call_site(call.stack)
-    lines += labelled("site", site.place if site else "recorded without a stack", width, "bold" if site else "dim")
+    told = labelled("site", site.place if site else "recorded without a stack", width, "bold" if site else "dim")
+    lines += [FrameLine(line, site) for line in told] if site else told
     return lines + (labelled("error", call.error, width, "bad") if call.error else [])
 
 
@@ -122,44 +129,12 @@ def stack(index: Index, call: Call, view: Across, width: int, unfolded: bool) ->
     lines = parts(index, call, unfolded)
     if not call.stack:
         return lines
-    alike = same_stack(index, call, view)
-    shared = f", {count(alike, 'rank')} {'has' if alike == 1 else 'have'} this stack" if alike else ""
-    lines += [[(text, "dim")] for text in wrap(f"stack, innermost first{shared}", width)]
-    site, hidden = call_site(call.stack), {"torch": 0, "C++": 0}
-    for frame in call.stack:
-        if not unfolded and frame is not site and not own(frame):
-            hidden["torch" if is_torch(frame) else "C++"] += 1
-            continue
-        lines += fold(hidden)
-        lines.append(frame_line(frame, frame is site, width))
-    return lines + fold(hidden)
-
-
-def own(frame: Frame) -> bool:
-    """A frame of the user's program; what torch, C++ and the interpreter add is folded."""
-    return not (is_torch(frame) or is_cpp(frame) or is_cpython(frame))
-
-
-def fold(hidden: dict[str, int]) -> list[Line]:
-    told = ", ".join(f"{n} {what}" for what, n in hidden.items() if n)
-    hidden.update(dict.fromkeys(hidden, 0))
-    noun = "frame" if told.startswith("1 ") and "," not in told else "frames"
-    return [[(f"  … {told} {noun} (c shows)", "dim")]] if told else []
-
-
-def frame_line(frame: Frame, site: bool, width: int) -> Line:
-    role = "bold" if site else "plain" if own(frame) else "dim"
-    room = max(16, width - 2 - min(24, max(14, cells(frame.name))) - 1)
-    place = cut_left(frame.place, room)
-    name = frame.name if is_cpp(frame) else frame.name.ljust(14)
-    return [("▶ " if site else "  ", "bold"), (name + " ", role), (place, role if site else "dim")]
-
-
-def same_stack(index: Index, call: Call, view: Across) -> int:
-    """On how many ranks the call was made with this very stack."""
-    mine = index.job.ranks[call.rank].entries.stack[call.row]
-    made = [pair for same in view.same for pair in same.calls]
-    return sum(index.job.ranks[rank].entries.stack[row] == mine for rank, row in made) if mine != NONE else 0
+    shared = ", ".join(
+        part for part in ("stack, innermost first", alike.told(alike.with_stack(index, call, view))) if part
+    )
+    lines += [[(text, "dim")] for text in wrap(shared, width)]
+    site = call_site(call.stack)
+    return lines + frames.lines(call.stack, width, unfolded, frames.of_call(call.stack), site)
 
 
 def parts(index: Index, call: Call, unfolded: bool) -> list[Line]:

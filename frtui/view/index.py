@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple, TypeVar
 
 from frtui.model import NONE, Job
 from frtui.stacks import call_site
 from frtui.view.words import place
+
+T = TypeVar("T")
 
 
 class Ends(NamedTuple):
@@ -47,6 +49,25 @@ class Index:
         self._dtypes: bool | None = None
         self._places: dict[int, str] = {}
         self._number_width = 0
+        self._kept: dict[object, Any] = {}
+
+    def keep(self, name: object, make: Callable[[], T]) -> T:
+        """What takes its time to make and is asked for again: made once, and kept as long as the job."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found
+
+    def groups_of(self, rank: int) -> list[int]:
+        """The groups that a rank is a member of."""
+        return self.keep("groups of ranks", self._find_groups).get(rank, [])
+
+    def _find_groups(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = {}
+        for number, group in enumerate(self.job.groups):
+            for rank in group.ranks:
+                found.setdefault(rank, []).append(number)
+        return found
 
     def ends(self, rank: int) -> Ends:
         found = self._ends.get(rank)

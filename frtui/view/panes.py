@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Callable, NamedTuple
+from typing import NamedTuple
 
 from frtui.engine.finding import Finding
-from frtui.model import Job
-from frtui.view import call, calls, findings, groups, query, ranks, select
+from frtui.model import Frame, Job
+from frtui.stacks import call_site
+from frtui.view import call, calls, fields, findings, groups, query, ranks, select
 from frtui.view.index import Index
 from frtui.view.rows import Linked, Page, Rows
-from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, Selection
-from frtui.view.topics import TOPICS
+from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, SOURCE, Selection
+from frtui.view.sorting import Sorting
+from frtui.view.topics import PAGES
 
 __all__ = ["NAMES", "Pane", "Panes"]
 
@@ -26,6 +28,7 @@ class Pane(NamedTuple):
 class Panes:
     def __init__(self, job: Job, found: tuple[Finding, ...]) -> None:
         self.job, self.findings, self.index = job, found, Index(job)
+        self.sorting = Sorting(self.index)
 
     def warm(self) -> None:
         """Computes beforehand, in the loader's thread, what the first screen needs."""
@@ -38,8 +41,10 @@ class Panes:
     def on_finding(self, number: int) -> Selection:
         return select.on_finding(self.index, self.findings, number)
 
-    def pane(self, name: str, now: Selection) -> Pane:
+    def pane(self, name: str, now: Selection, order: str = "") -> Pane:
+        """`order` is one of `sorting.ORDERS`; empty: the pane's own."""
         rows, key, title = getattr(self, "_" + name)(now)
+        rows, title = self.sorting.sort(name, now, order, rows, title)
         return Pane(title, rows, key)
 
     def _findings(self, now: Selection) -> tuple[Rows, int | None, str]:
@@ -66,7 +71,7 @@ class Panes:
             return findings.missing(self.job), None, "5 Ranks without a dump"
         page = self.topic(now)
         if page is not None:
-            return page, now.rank, TOPICS[now.topic].title
+            return page, now.rank, PAGES[now.topic].title
         return call.page(self.index, self.findings, now), None, "5 Call"
 
     def again(self, before: Panes, then: Selection) -> Selection:
@@ -89,8 +94,17 @@ class Panes:
 
     def topic(self, now: Selection) -> Linked | None:
         """The page of the selection's topic, where it has one of its own."""
-        topic = TOPICS.get(now.topic)
+        topic = PAGES.get(now.topic)
         return topic.page(self.index, self.findings, now) if topic else None
+
+    def why_not(self, now: Selection) -> str:
+        """What to say where a topic has no page."""
+        topic = PAGES[now.topic]
+        return topic.why_not(self.findings, now) if topic.why_not else topic.nothing
+
+    def unfolds(self, now: Selection) -> bool:
+        """Whether there is more of this topic's page to see."""
+        return now.topic in PAGES and PAGES[now.topic].unfolds
 
     def rest(self, name: str, key: int, now: Selection) -> Selection:
         """Where the other panes follow when the cursor rests on a line."""
@@ -106,14 +120,25 @@ class Panes:
             return select.on_row(now, key)
         return now
 
-    def open(self, name: str, key: int, now: Selection) -> tuple[Selection, str]:
-        """Where Enter leads, and the pane that goes on from there."""
+    def open(self, name: str, key: int, now: Selection, frame: Frame | None = None) -> tuple[Selection, str]:
+        """Where Enter leads, and the pane that goes on from there; from a line that tells of a frame, its source."""
+        if frame is not None:
+            return replace(now, topic=SOURCE, frame=frame), "call"
         if name == "call":
             page = self.topic(now)
             target = page.call_of(key) if page is not None and key >= 0 else None
             return (select.on_call(self.index, now, *target), "call") if target else (now, "call")
         onward = {"findings": "calls" if key < len(self.findings) else "call", "calls": "call"}.get(name, "calls")
         return self.rest(name, key, now), onward
+
+    def site(self, name: str, now: Selection) -> Frame | None:
+        """The source line that a pane is about: the finding's, or else where the selected call was made."""
+        if now.topic == SOURCE:
+            return now.frame
+        of = self.findings[now.finding].site if now.finding is not None else None
+        if (name == "findings" and of) or now.row is None or now.rank not in self.job.ranks:
+            return of
+        return call_site(self.job.call(now.rank, now.row).stack)
 
     def turning(self, now: Selection) -> query.Test:
         """Whether a call of the selected rank, given by its row, is unfinished or deviates."""
@@ -123,10 +148,10 @@ class Panes:
         done = self.job.ranks[rank].entries.done
         return lambda row: not done[row] or self.index.deviates(rank, row)
 
-    def values(self, name: str, now: Selection) -> Callable[[int, str], str | None]:
+    def values(self, name: str, now: Selection) -> fields.Values:
         """What the lines of a pane have in the fields that a filter may name."""
         if name == "calls" and now.rank in self.job.ranks and now.rank is not None:
-            return query.call_values(self.index, now.rank)
+            return fields.of_calls(self.index, now.rank)
         if name in ("ranks", "groups"):
-            return query.rank_values(self.index) if name == "ranks" else query.group_values(self.index)
+            return fields.of_ranks(self.index) if name == "ranks" else fields.of_groups(self.index)
         return lambda _key, _field: None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from frtui.model import Rank, Stack
+from frtui.model import Job, Rank, Stack
 from frtui.stacks import call_site, program
-from frtui.view.rows import Line, cells, cut_left, labelled, wrap
+from frtui.view import alike, frames
+from frtui.view.rows import Line, labelled, wrap
 from frtui.view.words import clock, count
 
 SHOWN_THREADS = 1
@@ -27,16 +28,19 @@ def ending(rank: Rank) -> str:
     return f"raised {rank.error.type}" if rank.error is not None else word(rank) and f"process {word(rank)}"
 
 
-def page(rank: Rank, width: int, unfolded: bool) -> list[Line]:
+def page(job: Job, rank: Rank, width: int, unfolded: bool) -> list[Line]:
     """Why there is a dump, how the rank ended, and what each thread was in."""
     lines = written(rank, width)
     if rank.error is not None:
         lines += labelled("raised", f"{rank.error.type}: {rank.error.message}".removesuffix(": "), width, "bad")
-        lines += stack("where it was raised", rank.error.stack, width, unfolded)
+        lines += stack("where it was raised, innermost first", rank.error.stack, width, unfolded)
     shown = rank.threads if unfolded else rank.threads[: 0 if rank.error is not None else SHOWN_THREADS]
     for n, thread in enumerate(shown):
         name = thread.name or f"thread {n + 1}"
-        lines += stack(f"{name} of rank {rank.rank} at that time", thread.stack, width, unfolded)
+        ranks = alike.in_thread(job, thread.name, thread.stack) if thread.stack else []
+        shared = f", {alike.told(ranks)}" if len(ranks) > 1 else ""
+        title = f"{name} of rank {rank.rank} at that time, innermost first{shared}"
+        lines += stack(title, thread.stack, width, unfolded)
     left = len(rank.threads) - len(shown)
     return lines + ([[(f"  … {count(left, 'thread')} more (c shows)", "dim")]] if left else [])
 
@@ -56,22 +60,8 @@ def written(rank: Rank, width: int) -> list[Line]:
     return lines
 
 
-def stack(title: str, frames: Stack, width: int, unfolded: bool) -> list[Line]:
-    """The user's frames, innermost first; runs of others are counted until they are unfolded."""
-    lines: list[Line] = [[(text, "dim")] for text in wrap(f"{title}, innermost first", width)]
-    own = {id(frame) for frame in program(frames)}
-    site, hidden = call_site(program(frames)), 0
-    for frame in frames:
-        if not unfolded and id(frame) not in own:
-            hidden += 1
-            continue
-        lines += fold(hidden)
-        hidden = 0
-        mark, role = ("▶ ", "bold") if frame is site else ("  ", "plain" if id(frame) in own else "dim")
-        room = max(16, width - 2 - min(24, max(14, cells(frame.name))) - 1)
-        lines.append([(mark, "bold"), (frame.name.ljust(14) + " ", role), (cut_left(frame.place, room), role)])
-    return lines + fold(hidden) if frames else [*lines, [("  not recorded", "dim")]]
-
-
-def fold(hidden: int) -> list[Line]:
-    return [[(f"  … {count(hidden, 'library frame')} (c shows)", "dim")]] if hidden else []
+def stack(title: str, made: Stack, width: int, unfolded: bool) -> list[Line]:
+    lines: list[Line] = [[(text, "dim")] for text in wrap(title, width)]
+    if not made:
+        return [*lines, [("  not recorded", "dim")]]
+    return lines + frames.lines(made, width, unfolded, frames.of_thread(made), call_site(program(made)))

@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Callable
 
-from frtui.model import NONE
-from frtui.view.index import Index
+from frtui.view import fields
+from frtui.view.fields import Values
 from frtui.view.rows import Line, Rows
-from frtui.view.words import named, state
 
 SLICE = 200
 """Lines that are looked at before the screen may draw again."""
 
-FIELDS = ("rank", "state", "op", "group")
 Test = Callable[[int], bool]
 """Of a line number."""
 
@@ -63,75 +61,29 @@ def pick(rows: Rows, test: Test) -> Iterator[list[int] | None]:
     yield kept
 
 
-def line_test(rows: Rows, text: str, values: Callable[[int, str], str | None]) -> Test:
-    """All words must hold: `rank:2`, `state:open`, `op:all_reduce`, `group:tp`, or plain text.
+def line_test(rows: Rows, text: str, values: Values) -> Test:
+    """All words must hold: `rank:2-5`, `seq:>80`, `slower:1s`, `!state:done`, or plain text.
 
     `values(key, field)` says what a line has in a field; None where the pane has no such field, and
     then the word is looked for in the text of the line.
     """
-    words = text.split()
-
-    def holds(i: int, word: str) -> bool:
-        if word.startswith("!") and len(word) > 1:
-            return not holds(i, word[1:])
-        field, colon, wanted = word.partition(":")
-        if colon and wanted and field.lower() in FIELDS:
-            value = values(rows.key(i), field.lower())
-            if value is not None:
-                return equal(field.lower(), wanted.lower(), value.lower())
-        return word.lower() in rows.text(i).lower()
-
-    return lambda i: all(holds(i, word) for word in words)
+    tests = [word_test(rows, word, values) for word in text.split()]
+    return lambda i: all(test(i) for test in tests)
 
 
-def equal(field: str, wanted: str, value: str) -> bool:
-    """Ranks are numbers or ranges of them; other fields hold any part of their value."""
-    if field != "rank":
-        return wanted in value
-    held = set(value.split())
-    low, dash, high = wanted.partition("-")
-    if dash and low.isdigit() and high.isdigit():
-        return any(int(low) <= int(rank) <= int(high) for rank in held)
-    return wanted in held
+def word_test(rows: Rows, word: str, values: Values) -> Test:
+    if word.startswith("!") and len(word) > 1:
+        test = word_test(rows, word[1:], values)
+        return lambda i: not test(i)
+    field, colon, wanted = word.lower().partition(":")
+    word = word.lower()
+    holds = fields.condition(field, wanted) if colon and wanted else None
 
+    def passes(i: int) -> bool:
+        value = values(rows.key(i), field) if holds else None
+        return holds(value) if holds and value is not None else word in rows.text(i).lower()
 
-def call_values(index: Index, rank: int) -> Callable[[int, str], str | None]:
-    """Fields of the calls of one rank."""
-
-    def value(row: int, field: str) -> str | None:
-        call = index.job.call(rank, row)
-        if field == "op":
-            return named(index.job, call.group, call.signature)
-        if field == "group":
-            return index.job.groups[call.group].label
-        if field == "rank":
-            return str(rank)
-        word = state(call, index.ends(rank).open.get(call.group, NONE))[1]
-        return word if call.done else f"open {word}"
-
-    return value
-
-
-def rank_values(index: Index) -> Callable[[int, str], str | None]:
-    def value(rank: int, field: str) -> str | None:
-        if field == "rank":
-            return str(rank)
-        if field == "group":
-            return " ".join(group.label for group in index.job.groups if rank in group.ranks)
-        return ("open" if index.ends(rank).open else "done") if field == "state" and rank in index.job.ranks else None
-
-    return value
-
-
-def group_values(index: Index) -> Callable[[int, str], str | None]:
-    def value(group: int, field: str) -> str | None:
-        if field == "rank":
-            return " ".join(map(str, index.job.groups[group].ranks))
-        if field == "group":
-            return index.job.groups[group].label
-        return ("open" if index.frontier(group).open else "done") if field == "state" else None
-
-    return value
+    return passes
 
 
 def mark(line: Line, wanted: re.Pattern[str]) -> Line:

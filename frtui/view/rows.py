@@ -5,12 +5,23 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Callable
+
+from frtui.model import Frame
 
 Span = tuple[str, str]
 """Text and its role: `ok`, `bad`, `warn`, `dim`, `bold` or `plain`."""
 Line = list[Span]
+
+
+class FrameLine(list[Span]):
+    """A line that tells of a stack's frame, whose source Enter shows."""
+
+    def __init__(self, spans: Line, frame: Frame) -> None:
+        super().__init__(spans)
+        self.frame = frame
+
 
 FULL = 500
 """A width at which every column is shown; what find, filter and copy look at."""
@@ -18,6 +29,9 @@ FULL = 500
 
 class Rows:
     """What one pane shows: a length and a way to say one line. Each line has a key that outlives filters."""
+
+    centred = False
+    """The line of the cursor belongs in the middle, for what is around it."""
 
     def fit(self, width: int) -> None:
         """Told before `len` when the pane has a new width; pages wrap to it."""
@@ -37,6 +51,18 @@ class Rows:
 
     def text(self, i: int) -> str:
         return plain(self.line(i, FULL)).rstrip()
+
+    def whole(self) -> list[str]:
+        """The text of every line."""
+        return [self.text(i) for i in range(len(self))]
+
+    def frame(self, i: int) -> Frame | None:
+        """The frame that the line tells of."""
+        return None
+
+    def head(self, width: int) -> list[Line]:
+        """What stays on top while the lines below it scroll: the names of columns."""
+        return []
 
 
 class Keyed(Rows):
@@ -59,11 +85,12 @@ class Keyed(Rows):
 
 
 class Page(Rows):
-    """A text that is laid out for the width of its pane."""
+    """A text that is laid out for the width of its pane. Its n-th frame has the key -1 - n, however lines break."""
 
     def __init__(self, make: Callable[[int], list[Line]]) -> None:
         self.make, self.width = make, -1
         self.lines: list[Line] = []
+        self._wide: list[Line] | None = None
 
     def fit(self, width: int) -> None:
         if width != self.width:
@@ -75,10 +102,32 @@ class Page(Rows):
     def line(self, i: int, width: int) -> Line:
         return self.lines[i]
 
+    def key(self, i: int) -> int:
+        return -sum(isinstance(line, FrameLine) for line in self.lines[: i + 1]) if self.frame(i) else i
+
+    def position(self, key: int) -> int:
+        if key >= 0:
+            return super().position(key)
+        frames = [i for i, line in enumerate(self.lines) if isinstance(line, FrameLine)]
+        return frames[min(-1 - key, len(frames) - 1)] if frames else 0
+
     def text(self, i: int) -> str:
         """A line may be cut to the pane's width: the whole of it where the wide page has as many lines."""
-        whole = self.make(FULL)
-        return plain((whole if len(whole) == len(self.lines) else self.lines)[i]).rstrip()
+        wide = self.wide()
+        return plain((wide if len(wide) == len(self.lines) else self.lines)[i]).rstrip()
+
+    def whole(self) -> list[str]:
+        return [plain(line).rstrip() for line in self.wide()]
+
+    def wide(self) -> list[Line]:
+        """The page where there is room for all of every line."""
+        if self._wide is None:
+            self._wide = self.make(FULL)
+        return self._wide
+
+    def frame(self, i: int) -> Frame | None:
+        line = self.lines[i] if i < len(self.lines) else None
+        return line.frame if isinstance(line, FrameLine) else None
 
 
 class Linked(Page):
@@ -94,6 +143,14 @@ class Linked(Page):
 
     def position(self, key: int) -> int:
         return next((i for i, link in self.links.items() if link[0] == key), max(0, -1 - key))
+
+    def wide(self) -> list[Line]:
+        """`make` notes the links of the page that it lays out: those of the page that is shown stay."""
+        links = dict(self.links)
+        wide = super().wide()
+        self.links.clear()
+        self.links.update(links)
+        return wide
 
     def call_of(self, key: int) -> tuple[int, int] | None:
         if self.width < 0:
@@ -125,6 +182,12 @@ class Picked(Rows):
 
     def text(self, i: int) -> str:
         return self.base.text(self.indices[i])
+
+    def frame(self, i: int) -> Frame | None:
+        return self.base.frame(self.indices[i])
+
+    def head(self, width: int) -> list[Line]:
+        return self.base.head(width)
 
 
 def plain(line: Line) -> str:
@@ -166,6 +229,16 @@ def wrap(text: str, width: int) -> list[str]:
     """`text` in lines of at most `width` columns, broken at spaces where there are any."""
     width = max(8, width)
     return textwrap.wrap(text, width if cells(text) == len(text) else width // 2, break_on_hyphens=False) or [""]
+
+
+def flow(items: Iterable[str], width: int) -> list[str]:
+    """Items in lines of at most `width` columns, none of them broken."""
+    lines = [""]
+    for item in items:
+        if lines[-1] and cells(lines[-1]) + 2 + cells(item) > width:
+            lines.append("")
+        lines[-1] += ("  " if lines[-1] else "") + item
+    return lines
 
 
 def labelled(label: str, text: str, width: int, role: str = "plain", indent: int = 8) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from frtui.model import NONE
+from frtui.model import NONE, Frame
 
 if TYPE_CHECKING:
     from frtui.engine.finding import Finding
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 NAMES = ("findings", "ranks", "groups", "calls", "call")
 """The panes, in the order of their numbers."""
 
-CALL, ACROSS, PROBLEMS, MISSING = "call", "across", "problems", "missing"
+CALL, PROBLEMS, MISSING = "call", "problems", "missing"
+ACROSS, WAITS, ALIGNED, MATRIX, TIMES, SOURCE = "across", "waits", "aligned", "matrix", "times", "source"
+TOPICS = frozenset({ACROSS, WAITS, ALIGNED, MATRIX, TIMES, SOURCE})
+"""What pane 5 can tell of beside the selected call; `topics` has a page for each."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,9 @@ class Selection:
     topic: str = CALL
     """What the Call pane tells of: the call, the call across its group, or what could not be read."""
     unfolded: bool = False
-    """Torch's own and C++ frames are shown."""
+    """Torch's own and C++ frames are shown; in the matrix and the waits, a line for each rank; all aligned calls."""
+    frame: Frame | None = None
+    """Whose source the topic SOURCE shows."""
 
 
 @dataclass(frozen=True)

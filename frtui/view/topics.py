@@ -6,9 +6,14 @@ from typing import Callable, NamedTuple
 
 from frtui.engine.finding import Finding
 from frtui.view.across_page import AcrossPage
+from frtui.view.aligned import aligned, why_not
 from frtui.view.index import Index
+from frtui.view.matrix import matrix
 from frtui.view.rows import Linked
-from frtui.view.select import ACROSS, Selection
+from frtui.view.select import ACROSS, ALIGNED, MATRIX, SOURCE, TIMES, WAITS, Selection
+from frtui.view.source import SourcePage
+from frtui.view.times import times
+from frtui.view.waits_page import waits
 
 
 class Topic(NamedTuple):
@@ -17,6 +22,10 @@ class Topic(NamedTuple):
     """None where the selection gives it nothing to tell of."""
     nothing: str
     """Said then."""
+    unfolds: bool = False
+    """`c` shows more of this page; else it leads to the stack of the call."""
+    why_not: Callable[[tuple[Finding, ...], Selection], str] | None = None
+    """Says it where the reason depends on what is selected."""
 
 
 def across(index: Index, findings: tuple[Finding, ...], now: Selection) -> AcrossPage | None:
@@ -30,6 +39,16 @@ def across(index: Index, findings: tuple[Finding, ...], now: Selection) -> Acros
     return AcrossPage(index, made.group, made.seq, made) if made else None
 
 
-TOPICS = {
+def source(index: Index, findings: tuple[Finding, ...], now: Selection) -> SourcePage | None:
+    """The lines around a frame's; shown by Enter on the frame, not by a key of its own."""
+    return SourcePage(now.frame) if now.frame else None
+
+
+PAGES = {
     ACROSS: Topic("5 This call on every rank", across, "no call is selected"),
+    MATRIX: Topic("5 Ranks by groups", matrix, "there are no ranks", unfolds=True),
+    TIMES: Topic("5 Times", times, "there are no calls"),
+    WAITS: Topic("5 Who waits for whom", waits, "nobody waits here", unfolds=True),
+    ALIGNED: Topic("5 Beside its witnesses", aligned, "nothing to compare", unfolds=True, why_not=why_not),
+    SOURCE: Topic("5 Source", source, "no source line is selected"),
 }

@@ -10,6 +10,8 @@ from frtui.text import ranges
 from frtui.view.rows import cells, cut, cut_left
 
 BAD, OK, DOUBT, WARN, DIFFERS, RUNS, WAITS, QUEUED, HERE = "✗", "✓", "?", "!", "≠", "▶", "●", "○", "›"
+NOT_HERE, LATE = "─", "▼"
+"""Not joined, and behind the others; only the matrix has them, and says what they mean."""
 
 LEGEND = (
     (BAD, "blamed"),
@@ -22,7 +24,7 @@ LEGEND = (
     ("p#", "number of a send or recv"),
 )
 
-ASCII = str.maketrans("✗✓≠▶●○›…→←↑↓·│─━", "x+#>*o>~><^v.|-=")
+ASCII = str.maketrans("✗✓≠▶●○›…→←↑↓·│─━├└┌▼█▒", "x+#>*o>~><^v.|-=|`,v#~")
 """For terminals without Unicode (`--ascii`): one column for one column."""
 
 _DTYPES = {

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from frtui.tui import keys
 from frtui.tui.app import FrtuiApp
 from frtui.tui.help import Help, page
-from frtui.view.select import ACROSS
+from frtui.view.select import ACROSS, WAITS
 from tests.tui import screens
 from tests.tui.screens import focused, main, pane, press, rest, stuck, text, toasts
 
@@ -175,6 +175,87 @@ async def across(pilot: Pilot[None], _: Path) -> None:
     assert focused(pilot) == "ranks"
 
 
+@checks("w")
+async def waits(pilot: Pilot[None], _: Path) -> None:
+    screen = await press(pilot, "w")
+    assert "5 Who waits for whom" in screen
+    assert "✗ rank 2 is in all_reduce #50 of tp:7" in screen
+    await press(pilot, "G", "enter")
+    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (1, "call")
+    await press(pilot, "escape")
+    assert main(pilot).trail.now.topic == WAITS
+    await press(pilot, "w")
+    assert main(pilot).trail.now.topic == "call"
+
+
+@checks("a")
+async def aligned(pilot: Pilot[None], _: Path) -> None:
+    screen = await press(pilot, "a")
+    assert "5 Beside its witnesses" in screen
+    assert screen.index("#50 all_reduce [4096] f32") < screen.index(" ≠ ") < screen.index("#50 all_reduce [4128] f32")
+    assert "… 43 calls before (c shows)" in screen
+    assert "calls before" not in await press(pilot, "c")
+    await press(pilot, "k", "enter")
+    now = main(pilot).trail.now
+    assert (now.rank, now.topic) == (2, "aligned"), "where they part is no call"
+    await press(pilot, "a", "a", "enter")
+    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (2, "call")
+    await press(pilot, "escape", "a", "right_square_bracket", "a")
+    assert toasts(pilot) == ["without a dump there are no calls to line up"]
+
+
+@checks("m")
+async def matrix(pilot: Pilot[None], _: Path) -> None:
+    assert "5 Ranks by groups" in await press(pilot, "m")
+    assert "2 ranks 0-1" in text(pilot)
+    assert "rank 0" in await press(pilot, "c"), "a line for each rank"
+    assert main(pilot).trail.now.topic == "matrix"
+    assert "2 ranks 0-1" in await press(pilot, "c")
+    await press(pilot, "G", "enter")
+    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (0, "call")
+    assert "5 Ranks by groups" in await press(pilot, "escape")
+    assert "5 Ranks by groups" not in await press(pilot, "m")
+
+
+@checks("t")
+async def times(pilot: Pilot[None], _: Path) -> None:
+    screen = await press(pilot, "t")
+    assert "5 Times" in screen
+    assert "Late for all_reduce #50, which rank 2 made first" in screen
+    await press(pilot, "G", "enter")
+    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (3, "call")
+    assert "5 Times" in await press(pilot, "escape")
+    assert "5 Times" not in await press(pilot, "escape")
+
+
+@checks("s")
+async def sort(pilot: Pilot[None], _: Path) -> None:
+    key = (await press(pilot, "4")) and main(pilot).desk.pane("calls").key
+    assert "4 Calls by duration  rank 2" in await press(pilot, "s")
+    assert main(pilot).desk.pane("calls").key == key, "the cursor stays on its call"
+    assert cursor(pilot) == 49, "that has no duration yet"
+    assert "4 Calls by lag  rank 2" in await press(pilot, "s")
+    assert "4 Calls  rank 2" in await press(pilot, "s")
+    assert "2 Ranks by behind" in await press(pilot, "2", "s")
+    await press(pilot, "3", "s")
+    assert toasts(pilot) == ["Ranks and Calls can be sorted; 2 and 4 lead there"]
+
+
+@checks("number_sign")
+async def jump(pilot: Pilot[None], _: Path) -> None:
+    assert "go to:" in await press(pilot, "number_sign")
+    await press(pilot, *"tp:6#7", "enter")
+    assert (focused(pilot), main(pilot).trail.now.rank, cursor(pilot)) == ("calls", 0, 6)
+    await press(pilot, "number_sign", *"12", "enter")
+    assert cursor(pilot) == 11
+    await press(pilot, "number_sign", *"rank 3", "enter")
+    assert (focused(pilot), main(pilot).trail.now.rank) == ("ranks", 3)
+    await press(pilot, "number_sign", *"rank 33", "enter")
+    assert toasts(pilot) == ["there is no rank 33; there are 0-4"]
+    await press(pilot, "escape")
+    assert main(pilot).trail.now.rank == 0, "a jump is a step that leads back"
+
+
 @checks("c")
 async def unfold(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "5", "z")
@@ -196,7 +277,7 @@ async def zoom(pilot: Pilot[None], _: Path) -> None:
 @checks("e")
 async def export(pilot: Pilot[None], folder: Path) -> None:
     await press(pilot, "e")
-    assert "write to: ./frtui-job-size-mismatch.md" in text(pilot)
+    assert "write to (.md .txt .json .html): ./frtui-job-size-mismatch.md" in text(pilot)
     await press(pilot, "enter")
     written = folder / "frtui-job-size-mismatch.md"
     told = written.read_text().lower()
@@ -205,7 +286,7 @@ async def export(pilot: Pilot[None], folder: Path) -> None:
     assert toasts(pilot) == [f"wrote {written}"]
     assert isinstance(pilot.app, FrtuiApp)
     assert pilot.app.written == [str(written)]
-    assert "write to: ./frtui-job-size-mismatch-2.md" in await press(pilot, "e")
+    assert "write to (.md .txt .json .html): ./frtui-job-size-mismatch-2.md" in await press(pilot, "e")
 
 
 @checks("y")
@@ -218,6 +299,24 @@ async def copy(pilot: Pilot[None], _: Path) -> None:
     line = "site    /home/user/job/layers.py:60"
     assert f"\x1b]52;c;{base64.b64encode(line.encode()).decode()}\a" in sent
     assert toasts(pilot)[0].startswith(f"copied {len(line)} characters (OSC 52)")
+
+
+@checks("Y")
+async def copy_pane(pilot: Pilot[None], _: Path) -> None:
+    sent: list[str] = []
+    driver = pilot.app._driver
+    assert driver is not None
+    driver.write = sent.append  # type: ignore[method-assign,assignment]
+    await press(pilot, "3", "Y")
+    lines = "\n".join(main(pilot).desk.pane("groups").rows.whole())
+    assert "default_pg" in lines
+    assert f"\x1b]52;c;{base64.b64encode(lines.encode()).decode()}\a" in sent
+
+
+@checks("o")
+async def editor(pilot: Pilot[None], _: Path) -> None:
+    await press(pilot, "o")  # with an editor: tests/tui/test_editor.py
+    assert toasts(pilot) == ["/home/user/job/layers.py is not on this machine"]
 
 
 @checks("r")

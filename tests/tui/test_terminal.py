@@ -186,7 +186,7 @@ def test_the_main_path_under_tmux(tmp_path: Path) -> None:
     send("Escape")
     wait_for("3 Groups")
     send("e")
-    wait_for("write to: ./frtui-job-")
+    wait_for("write to (.md .txt .json .html): ./frtui-job-")
     send("Enter")
     wait_for("wrote")
     send("q")

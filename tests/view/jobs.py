@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from frtui.engine.finding import Finding
+from frtui.engine.align import Edit
+from frtui.engine.finding import Beside, Finding, Wait
 from frtui.load import load
 from frtui.model import Entries, Frame, Group, Job, Rank, Signature
 from frtui.view.panes import Panes
-from tests.dumps import DEFAULT, batch, dump, entry, write
+from tests.dumps import DEFAULT, T0, batch, dump, entry, write
 
 TP0, TP1 = ("6", "tp"), ("7", "tp")
 CONFIG = {DEFAULT: (0, 1, 2, 3, 4), TP0: (0, 1), TP1: (2, 3)}
@@ -53,9 +54,20 @@ def findings(job: Job) -> tuple[Finding, ...]:
             ((0, 2), (3, 2)),
             ("look at what makes the sizes at layers.py:60",),
             (2, row),
+            (Wait(2, row, ()), Wait(3, job.ranks[3].calls[-1], ()), Wait(0, job.ranks[0].calls[-1], (2,))),
+            beside(job, tp1),
         ),
         Finding("no-dump", "likely", "rank 4 left no dump", (4,), default, "all_reduce", 2, evidence=("no file",)),
     )
+
+
+def beside(job: Job, group: int) -> Beside:
+    mine, theirs = (
+        tuple(row for row in job.ranks[r].calls if job.ranks[r].entries.group[row] == group) for r in (2, 3)
+    )
+    last = len(mine) - 1
+    edits = (*(Edit("same", n, n) for n in range(last)), Edit("replace", last, last))
+    return Beside(2, mine, 3, theirs, edits, last, "history")
 
 
 def panes(folder: Path, entries: int = 6) -> Panes:
@@ -96,3 +108,27 @@ def huge(calls: int) -> Job:
     signature = Signature("all_reduce", "nccl", ((4096,),), ((4096,),), ("Float",), ("Float",))
     stacks = ((Frame("step", "train.py", 1),),)
     return Job("made", {0: rank}, (Group("0", "default_pg", (0,)),), (signature,), stacks, ("main",))
+
+
+def wide(ranks: int = 4096, idle: int = 77) -> Job:
+    """Many ranks in groups of all, of 8 neighbours (tp) and of those with equal places (dp), made without files.
+
+    Each has made two calls in each group and waits in its third over all ranks, but for `idle`, which has not joined.
+    """
+    groups = [Group("0", "default_pg", tuple(range(ranks)))]
+    groups += [Group(str(1 + n), "tp", tuple(range(8 * n, 8 * n + 8))) for n in range(ranks // 8)]
+    groups += [Group(f"d{n}", "dp", tuple(range(n, ranks, 8))) for n in range(8)]
+    signature = Signature("all_reduce", "nccl", ((4096,),), ((4096,),), ("Float",), ("Float",))
+    job = Job("made", {}, tuple(groups), (signature,), ((Frame("step", "train.py", 1),),), ("main",))
+    for rank in range(ranks):
+        job.ranks[rank] = made = Rank(rank, "made", f"node{rank // 8}")
+        mine = (0, 1 + rank // 8, 1 + ranks // 8 + rank % 8)
+        for row in range(6 if rank == idle else 7):
+            done = row < 6
+            created = T0 + row * 1_000_000
+            values = {"record": row, "group": mine[row % 3], "seq": 1 + row // 3, "call": row, "done": done}
+            values.update(state=2 * done, created=created, completed=created + 500_000 if done else -1)
+            for column, code in Entries.COLUMNS:
+                getattr(made.entries, column).append(values.get(column, 0) if code != "d" else -1.0)
+            made.calls.append(row)
+    return job

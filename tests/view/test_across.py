@@ -65,6 +65,15 @@ def test_a_rank_that_has_not_joined_shows_its_last_call(tmp_path: Path) -> None:
     assert any("rank 4" in line and "last here: all_reduce #4" in line for line in text)
 
 
+def test_what_is_copied_leaves_the_links_where_they_are_shown(tmp_path: Path) -> None:
+    page = AcrossPage(mixed(tmp_path), 0, 5, None)
+    page.fit(20)
+    shown = {i: page.key(i) for i in range(len(page))}
+    assert any("rank 3" in line for line in page.whole())
+    assert {i: page.key(i) for i in range(len(page))} == shown
+    assert len(page.whole()) < len(page), "the wide page has fewer lines"
+
+
 def pipeline(tmp_path: Path, rank: int, nth: int) -> tuple[Index, Call]:
     index = Index(load(jobs.pipeline(tmp_path)))
     return index, index.job.call(rank, index.job.ranks[rank].calls[nth])

@@ -110,7 +110,9 @@ def test_torch_frames_are_folded_with_their_number(panes: Panes) -> None:
 def test_a_rank_without_a_dump_says_so(panes: Panes) -> None:
     now = panes.on_finding(1)
     assert said(panes, "calls", now) == ["rank 4 left no readable dump in this folder: what it did is unknown."]
-    assert said(panes, "call", now) == ["why     no file"]
+    why, others, *_ = said(panes, "call", now)
+    assert why == "why     no file"
+    assert others == "2 of the other 4 ranks (0-1) are in all_reduce #2 at train.py:20, innermost first"
 
 
 def test_what_could_not_be_read_can_be_reached(panes: Panes) -> None:

@@ -1,0 +1,126 @@
+"""Who else has a stack: equal ones over the ranks, and the stack of the other side of a finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from frtui.model import NONE, Call, Job, Stack
+from frtui.stacks import call_site, doing, program
+from frtui.text import ranges
+from frtui.view import frames
+from frtui.view.across import Across
+from frtui.view.index import Index
+from frtui.view.rows import Line, cut, wrap
+from frtui.view.words import number, operation, place
+
+if TYPE_CHECKING:
+    from frtui.engine.finding import Finding
+
+LISTED = 40
+"""Columns for the numbers of ranks that have something in common."""
+IN_THREAD = -2
+"""In place of a row: the rank has no call to tell of, but its main thread was seen."""
+
+
+def with_stack(index: Index, call: Call, view: Across) -> list[int]:
+    """The ranks that made the call with this very stack; of an open send or recv also those that stand there."""
+    mine = index.job.ranks[call.rank].entries.stack[call.row]
+    if mine == NONE:
+        return []
+    made = {rank for same in view.same for rank, row in same.calls if stack_of(index, rank, row) == mine}
+    if call.p2p and not call.done:
+        made.update(
+            rank
+            for rank in index.job.ranks
+            if any(stack_of(index, rank, row) == mine for row in index.ends(rank).open.values())
+        )
+    return sorted(made)
+
+
+def stack_of(index: Index, rank: int, row: int) -> int:
+    return index.job.ranks[rank].entries.stack[row]
+
+
+def in_thread(job: Job, name: str, stack: Stack) -> list[int]:
+    """The ranks whose thread of this name was in this very stack."""
+    return [n for n, rank in job.ranks.items() if any(t.name == name and t.stack == stack for t in rank.threads)]
+
+
+def told(ranks: list[int]) -> str:
+    """`5 ranks have this stack: 0-3, 7`."""
+    if len(ranks) == 1:
+        return "1 rank has this stack"
+    return f"{len(ranks):,} ranks have this stack: {cut(ranges(ranks), LISTED)}" if ranks else ""
+
+
+def other_side(index: Index, finding: Finding, rank: int, shown: Stack, width: int, unfolded: bool) -> list[Line]:
+    """Of a blamed rank, where most of the others stand; of another, where the blamed ranks stand."""
+    blamed = rank in finding.ranks
+    who = finding.waiting if finding.group is None else index.job.groups[finding.group].ranks
+    side = [r for r in (who if blamed else finding.ranks) if (r in finding.ranks) != blamed and r in index.job.ranks]
+    rows = {r: row_at(index, finding, r) for r in side}
+    ranks = majority(index, rows)
+    if not ranks:
+        return []
+    first, row = ranks[0], rows[ranks[0]]
+    call = index.job.call(first, row) if row >= 0 else None
+    stack = call.stack if call else index.job.ranks[first].threads[0].stack
+    at = verb(index, finding, call, len(ranks)) if call else f"{inside(len(ranks))} {thread_in(stack)}"
+    equal = "with the same stack" if stack == shown else "innermost first"
+    told: list[Line] = [[(part, "dim")] for part in wrap(f"{subject(ranks, len(side), blamed)} {at}, {equal}", width)]
+    if stack == shown:
+        return told
+    kind, site = frames.of_call(stack), call_site(stack)
+    if not call:
+        kind, site = frames.of_thread(stack), call_site(program(stack))
+    return told + frames.lines(stack, width, unfolded, kind, site)
+
+
+def row_at(index: Index, finding: Finding, rank: int) -> int:
+    """Of the finding's call, if the rank made it; else its main thread, if that was seen; else its last call."""
+    group, seq, data = finding.group, finding.seq, index.job.ranks[rank]
+    row = index.row_of(rank, group, seq) if group is not None and seq is not None and not finding.p2p else NONE
+    if row == NONE and data.threads and program(data.threads[0].stack):
+        return IN_THREAD
+    ends = index.ends(rank)
+    if row == NONE:
+        row = min(ends.open.values(), default=max(ends.last.values(), default=NONE))
+    return row if row != NONE and data.entries.stack[row] != NONE else NONE
+
+
+def majority(index: Index, rows: dict[int, int]) -> list[int]:
+    """The ranks of which most are at one call, made from one stack, or in equal threads."""
+    alike: dict[object, list[int]] = {}
+    for rank, row in rows.items():
+        data = index.job.ranks[rank]
+        e = data.entries
+        if row == IN_THREAD:
+            alike.setdefault(data.threads[0].stack, []).append(rank)
+        elif row != NONE:
+            key = (e.stack[row], e.group[row], e.seq[row], e.p2p_seq[row], e.done[row], e.signature[row])
+            alike.setdefault(key, []).append(rank)
+    return max(alike.values(), key=len, default=[])
+
+
+def subject(ranks: list[int], of: int, others: bool) -> str:
+    if not others:
+        return f"blamed rank{'s' * (len(ranks) > 1)} {cut(ranges(ranks), LISTED)}"
+    if of == 1:
+        return f"the other rank, {ranks[0]},"
+    many = f"the other {of:,} ranks"
+    return f"{many if len(ranks) == of else f'{len(ranks):,} of {many}'} ({cut(ranges(ranks), LISTED)})"
+
+
+def inside(ranks: int) -> str:
+    return "is in" if ranks == 1 else "are in"
+
+
+def verb(index: Index, finding: Finding, call: Call, ranks: int) -> str:
+    """`are in all_reduce #2 at train.py:60`; `last made …` of a call before the finding's."""
+    meant = (call.group, call.p2p_seq if call.p2p else call.seq) == (finding.group, finding.seq)
+    made = inside(ranks) if not call.done else "made" if meant else "last made"
+    return f"{made} {operation(index.job, call.group, call.signature)} {number(call)} at {place(call_site(call.stack))}"
+
+
+def thread_in(stack: Stack) -> str:
+    return doing(stack, 1).removesuffix(" ← …")
