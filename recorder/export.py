@@ -58,7 +58,8 @@ def dump_of_ring(data: bytes, fault: str = "") -> dict[str, Any]:
 
 def named(threads: list[dict[str, Any]], contents: Contents) -> list[dict[str, Any]]:
     """Threads whose names faulthandler doesn't know, with the names that the rank noted; the main thread first."""
-    names = {str(ident): name for ident, name in contents.texts[ringfile.THREAD].values()}
+    pairs = [pair for pair in contents.texts[ringfile.THREAD].values() if isinstance(pair, list) and len(pair) == 2]
+    names = {str(ident): str(name) for ident, name in pairs}
     for thread in threads:
         thread["name"] = names.get(str(thread["id"]), "")
     return sorted(threads, key=lambda thread: bool(thread["name"] != "MainThread"))
@@ -87,7 +88,7 @@ def dump_of(contents: Contents, only_active: bool = False, stacks: bool = True, 
     """
     try:
         return _dump_of(contents, only_active, stacks, entries)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"a text of the ring has the wrong shape: {type(error).__name__}: {error}") from None
 
 

@@ -40,6 +40,8 @@ class _Extent(NamedTuple):
     threads: int
     """Threads whose Python stacks are there; those that faulthandler wrote may have no frames."""
     exception: bool
+    incident: bool
+    """Something went wrong, and nobody merely asked."""
     moment_ns: int
     """When the dump was made, or else its newest call."""
 
@@ -49,6 +51,7 @@ class _Extent(NamedTuple):
             or self.framed < other.framed
             or self.threads == 0 < other.threads
             or self.exception < other.exception
+            or self.incident < other.incident
         )
 
 
@@ -57,8 +60,9 @@ def _extent(dump: Mapping[str, Any]) -> _Extent:
     last = max(_times(dump), default=0)
     dumped = _header(dump).get("dumped_ns")
     framed = sum(bool(entry.get("frames")) for entry in entries)
+    incident = _header(dump).get("demanded") is False
     moment = dumped if isinstance(dumped, int) else last
-    return _Extent(len(entries), last, framed, _threads(dump), bool(dump.get("exception")), moment)
+    return _Extent(len(entries), last, framed, _threads(dump), bool(dump.get("exception")), incident, moment)
 
 
 def _threads(dump: Mapping[str, Any]) -> int:

@@ -21,6 +21,7 @@ import socket
 import struct
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ RUNNING, DESTROYED, EXITED = 0, 1, 2
 """`Header.ended`: what is open once the group was destroyed or the interpreter has exited is no hang of this rank."""
 
 _HEADER = struct.Struct("<8sIIQQQQiiQQQI64s32s256s")
-_HEADER_SIZE = 4096
+HEADER_SIZE = 4096
 _TEXTS_END = struct.calcsize("<8sIIQ")
 _HEARTBEAT = struct.calcsize("<8sIIQQQQiiQQ")
 _ENDED = struct.calcsize("<8sIIQQQQiiQQQ")
@@ -113,7 +114,7 @@ class Ring:
         pid = os.getpid()
         identity = (pid, process_start(pid), rank, world_size, self.opened_ns)
         names = (socket.gethostname().encode()[:64], torch.encode()[:32], os.fsencode(prefix)[:256])
-        self._texts_start = _HEADER_SIZE + n_slots * _SLOT.size
+        self._texts_start = HEADER_SIZE + n_slots * _SLOT.size
         self._next = 0
         self.lost_texts = 0
         head = (MAGIC, 1, _SLOT.size, n_slots, self._texts_start, *identity, 0, self.opened_ns, RUNNING, *names)
@@ -127,12 +128,16 @@ class Ring:
         descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
             # Blocks that are not there would be a SIGBUS in the middle of a training step once the disk is full.
-            os.posix_fallocate(descriptor, 0, size)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(descriptor, 0, size)
+            else:  # macOS
+                os.ftruncate(descriptor, size)
             new = mmap.mmap(descriptor, size)
             new[: len(content)] = content
             os.rename(temporary, self.path)
         except BaseException:
-            os.unlink(temporary)
+            with suppress(OSError):
+                os.unlink(temporary)
             raise
         finally:
             os.close(descriptor)
@@ -182,7 +187,7 @@ class Ring:
             self._next = serial = record + 1
             # fmt: off
             _SLOT.pack_into(
-                self.map, _HEADER_SIZE + record % self.n_slots * 96,
+                self.map, HEADER_SIZE + record % self.n_slots * 96,
                 serial, signature, stack, group, thread, collective_seq, p2p_seq, op_id,
                 now, now, 0, 0, flags, timeout_ms, 0, serial,
             )
@@ -191,7 +196,7 @@ class Ring:
 
     def complete(self, record: int, flags: int, error: int = 0) -> None:
         """`record` is over, in one way or the other, if it is still in the ring."""
-        offset = _HEADER_SIZE + record % self.n_slots * 96
+        offset = HEADER_SIZE + record % self.n_slots * 96
         with self.lock:  # the map may be growing
             if _U64.unpack_from(self.map, offset)[0] == record + 1:
                 _END.pack_into(self.map, offset + _COMPLETED, time.time_ns(), error, flags)
@@ -203,24 +208,27 @@ class Ring:
 
     def look(self, record: int) -> Record | None:
         """What the ring says of `record`; None once it has left."""
-        serial, *fields, _pad, _check = _SLOT.unpack_from(self.map, _HEADER_SIZE + record % self.n_slots * _SLOT.size)
+        serial, *fields, _pad, _check = _SLOT.unpack_from(self.map, HEADER_SIZE + record % self.n_slots * _SLOT.size)
         return Record(record, *fields) if serial and serial == record + 1 else None
 
     def rename(self, record: int, signature: int) -> None:
         """`record` turned out to be another call (a receive from anyone now has a sender)."""
-        offset = _HEADER_SIZE + record % self.n_slots * 96
-        if _U64.unpack_from(self.map, offset)[0] == record + 1:
-            _U32.pack_into(self.map, offset + _SIGNATURE, signature)
+        offset = HEADER_SIZE + record % self.n_slots * 96
+        with self.lock:
+            if _U64.unpack_from(self.map, offset)[0] == record + 1:
+                _U32.pack_into(self.map, offset + _SIGNATURE, signature)
 
     def beat(self) -> None:
         _U64.pack_into(self.map, _HEARTBEAT, time.time_ns())
 
     def dumped(self) -> None:
-        _U64.pack_into(self.map, _HEARTBEAT - 8, time.time_ns())
+        with self.lock:
+            _U64.pack_into(self.map, _HEARTBEAT - 8, time.time_ns())
 
     def finish(self, how: int) -> None:
         """DESTROYED or EXITED: the rank ended in order."""
-        _U32.pack_into(self.map, _ENDED, how)
+        with self.lock:
+            _U32.pack_into(self.map, _ENDED, how)
 
     def snapshot(self) -> bytes:
         """The file's content. Records that other threads change meanwhile are seen before or after the change."""
@@ -232,19 +240,29 @@ def read(data: bytes) -> Contents:
 
     Raises ValueError with what is wrong when `data` is no ring, or damaged beyond the slot or text being written.
     """
+    header = read_header(data)
+    texts_start = slots_end(header)
+    if texts_start > len(data):
+        raise ValueError(f"cut off after {len(data)} bytes; its {header.n_slots} slots end at {texts_start}")
+    records, torn = _records(data, header.n_slots)
+    return Contents(header, records, _texts(data, texts_start, min(header.texts_end, len(data))), torn)
+
+
+def read_header(data: bytes) -> Header:
+    """From the first `HEADER_SIZE` bytes of a ring file. Raises ValueError when it is none."""
     if data[:8] != MAGIC:
         raise ValueError("no ring file: it does not start with FRRING1")
-    if len(data) < _HEADER_SIZE:
-        raise ValueError(f"cut off in its header, after {len(data)} of {_HEADER_SIZE} bytes")
+    if len(data) < HEADER_SIZE:
+        raise ValueError(f"cut off in its header, after {len(data)} of {HEADER_SIZE} bytes")
     _, version, slot_size, n_slots, texts_end, *fields = _HEADER.unpack_from(data)
     if version != 1 or slot_size != _SLOT.size:
         raise ValueError(f"ring version {version} with slots of {slot_size} bytes; this reads version 1 with 96")
-    texts_start = _HEADER_SIZE + n_slots * _SLOT.size
-    if texts_start > len(data):
-        raise ValueError(f"cut off after {len(data)} bytes; its {n_slots} slots end at {texts_start}")
-    header = Header(n_slots, texts_end, *fields[:-3], *map(_string, fields[-3:]))
-    records, torn = _records(data, n_slots)
-    return Contents(header, records, _texts(data, texts_start, min(texts_end, len(data))), torn)
+    return Header(n_slots, texts_end, *fields[:-3], *map(_string, fields[-3:]))
+
+
+def slots_end(header: Header) -> int:
+    """The position in the file after the last slot."""
+    return HEADER_SIZE + header.n_slots * _SLOT.size
 
 
 def _string(field_: bytes) -> str:
@@ -253,7 +271,7 @@ def _string(field_: bytes) -> str:
 
 def _records(data: bytes, n_slots: int) -> tuple[list[Record], int]:
     records, torn = [], 0
-    area = memoryview(data)[_HEADER_SIZE : _HEADER_SIZE + n_slots * _SLOT.size]
+    area = memoryview(data)[HEADER_SIZE : HEADER_SIZE + n_slots * _SLOT.size]
     for slot, (serial, *fields, _pad, check) in enumerate(_SLOT.iter_unpack(area)):
         if serial != check or serial and (serial - 1) % n_slots != slot:
             torn += 1

@@ -13,21 +13,23 @@ _PATIENCE_S = 10.0
 
 
 def listen(path: str) -> socket.socket:
-    """A listening socket at `path`, for this user only. Raises OSError where the file system has no sockets."""
-    with suppress(FileNotFoundError):
-        os.unlink(path)
+    """A listening socket at `path`, for this user only. Raises OSError where the file system has no sockets.
+
+    It gets its name once it is ready. Not by the umask, which other threads make their files with.
+    """
     server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    temporary = os.path.join(os.path.dirname(path), f".{os.urandom(4).hex()}.tmp")
     try:
-        with _short(path) as name:
-            mask = os.umask(0o177)
-            try:
-                server.bind(name)
-            finally:
-                os.umask(mask)
+        with _short(temporary) as name:
+            server.bind(name)
+        os.chmod(temporary, 0o600)
         server.listen(8)
         server.setblocking(False)
+        os.replace(temporary, path)
     except BaseException:
         server.close()
+        with suppress(OSError):
+            os.unlink(temporary)
         raise
     return server
 
@@ -43,7 +45,7 @@ def answer(server: socket.socket, reply: Callable[[dict[str, Any]], bytes]) -> N
             connection.settimeout(1.0)
             request = json.loads(connection.recv(1 << 12))
             connection.sendall(reply(request if isinstance(request, dict) else {}))
-        except (OSError, ValueError):
+        except Exception:  # also a RecursionError: this is the thread that writes the dumps
             pass
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -15,6 +16,9 @@ OWN = "recorder-"
 
 STACKS_SIGNAL = getattr(signal, "SIGRTMIN", 0) + 7 if hasattr(signal, "SIGRTMIN") else 0
 """Makes a rank write its Python stacks to its fault file, in C and without the interpreter lock. 0: not here."""
+
+_JOB = os.path.join(os.path.dirname(__file__), "job")
+_LAUNCHER = os.path.join(_JOB, "launch.py")
 
 _THREAD = re.compile(r"(?:Current thread|Thread) 0x([0-9a-f]+)")
 _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
@@ -39,8 +43,15 @@ def of_exception(error: BaseException) -> dict[str, Any]:
     while trace is not None:
         frames.append(_frame(trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
-    frames.reverse()
-    return {"type": type(error).__name__, "message": str(error)[:2000], "frames": frames[:MAX_FRAMES]}
+    frames = _own_left_out(frames[::-1])
+    return {"type": type(error).__name__, "message": message(error)[:2000], "frames": frames[:MAX_FRAMES]}
+
+
+def message(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # of the job's own class
+        return "(its message can't be made)"
 
 
 def of_faulthandler(text: str) -> list[dict[str, Any]]:
@@ -58,7 +69,7 @@ def of_faulthandler(text: str) -> list[dict[str, Any]]:
         elif frame and found:
             file, number, name = frame.groups()
             found[-1]["frames"].append({"name": name, "filename": file, "line": int(number)})
-    return found
+    return [{**thread, "frames": _own_left_out(thread["frames"])} for thread in found]
 
 
 def _frames(frame: FrameType | None) -> list[dict[str, Any]]:
@@ -66,7 +77,13 @@ def _frames(frame: FrameType | None) -> list[dict[str, Any]]:
     while frame is not None and len(frames) < MAX_FRAMES:
         frames.append(_frame(frame, frame.f_lineno))
         frame = frame.f_back
-    return frames
+    return _own_left_out(frames)
+
+
+def _own_left_out(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without the frames of what waits for the job's calls and of what launched it, and those outside of that."""
+    launched = next((n for n, frame in enumerate(frames) if frame["filename"] == _LAUNCHER), None)
+    return [frame for frame in frames[:launched] if os.path.dirname(frame["filename"]) != _JOB]
 
 
 def _frame(frame: FrameType, line: int | None) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, INFERRED, ISSUED,
 _BATCH_DEPTH = 6
 """Frames between `batch_isend_irecv` and the kernel, and some."""
 
+_OUR_REFERENCES = 5
+"""To a Work in `_let_go`: the table of flights, the list of unsaid ones, two variables and an argument."""
 _MOST_ERRORS = 1000
 """Texts: a job may retry what fails for ever."""
 
@@ -44,7 +46,12 @@ class Calls:
         self._stacks = None if stack == "none" else CallStacks(ring, stack == "cpp")
         self._threads: dict[int, int] = {}
         self._errors: dict[str, int] = {}
-        self._batch: tuple[Any, Group] | None = None
+        self._batches: dict[int, tuple[Any, Group]] = {}
+        """By thread: the frame of its latest `batch_isend_irecv`."""
+        self._batched = False
+        """Whether something was added to one since the last poll."""
+        self._unheld: set[int] = set()
+        """Identities of sends and receives that nobody was seen to hold at the last poll."""
         self._thread(threading.main_thread())
 
     def begin(self, operation: Operation, args: Sequence[Any], pg: Any) -> Flight | None:
@@ -56,24 +63,23 @@ class Calls:
         if not signature:
             return None
         frame = sys._getframe(1).f_back  # None in threads of C++, such as autograd's
-        group.op_id += 1
-        if operation.p2p:
-            self._count_p2p(group, frame)
-            flags = ISSUED | P2P
-        else:
-            group.collective_seq += 1
-            flags = ISSUED
-        record = self.ring.put(
-            signature,
-            self._stacks.number(frame) if self._stacks else 0,
-            group.number,
-            flags,
-            group.collective_seq,
-            group.p2p_seq,
-            group.op_id,
-            group.timeout,
-            self._threads.get(threading.get_ident()) or self._thread(threading.current_thread()),
-        )
+        stack = self._stacks.number(frame) if self._stacks else 0
+        ident = threading.get_ident()
+        thread = self._threads.get(ident) or self._thread(threading.current_thread())
+        with self.ring.lock:  # numbers in the order of the records, whatever other threads do
+            group.op_id += 1
+            if operation.p2p:
+                self._count_p2p(group, frame, ident)
+                flags = ISSUED | P2P
+            else:
+                group.collective_seq += 1
+                flags = ISSUED
+            # fmt: off
+            record = self.ring.put(
+                signature, stack, group.number, flags, group.collective_seq, group.p2p_seq, group.op_id,
+                group.timeout, thread,
+            )
+            # fmt: on
         return record, flags, group, on_cpu
 
     def issued(self, flight: Flight, work: Any) -> None:
@@ -102,7 +108,9 @@ class Calls:
     def poll(self, most: int = 1 << 30) -> None:
         """Look which of the oldest calls in flight are over, for those that are waited for in C++ or not at all."""
         if most > 1:
-            self._batch = None
+            if not self._batched:
+                self._batches.clear()
+            self._batched = False
             while len(self.in_flight) > self.ring.n_slots:
                 self.in_flight.pop(next(iter(self.in_flight)), None)
         unsaid: list[tuple[Any, Flight]] = []
@@ -117,18 +125,20 @@ class Calls:
                 self._over(work, flight)
         for work, flight in unsaid:
             # gloo's reduce_scatter never says that it is over; but the collectives of a group end in order.
-            passed = not flight[1] & P2P and flight[0] < flight[2].completed
+            passed = flight[0] < flight[2].completed if not flight[1] & P2P else most > 1 and self._let_go(work)
             if passed and self.in_flight.pop(work, None) is not None:
                 self._end(flight, COMPLETED | INFERRED)
 
-    def oldest_open(self) -> Record | None:
-        """The call that has been open for longest.
+    def oldest_open(self, after: int = -1) -> Record | None:
+        """The call that has been open for longest, of those that were made after call number `after`.
 
-        A call that blocks its caller inside the back end has no Work yet: it is the newest record.
+        A send that nobody waits for stays open for ever, and must not hide the next one. A call that blocks its
+        caller inside the back end has no Work yet: it is the newest record.
         """
-        number = next((flight[0] for _, flight in self._oldest(1)), self.ring.newest)
+        flights = self._oldest(1 if after < 0 else 1 << 30)
+        number = next((flight[0] for _, flight in flights if flight[0] > after), self.ring.newest)
         record = self.ring.look(number)
-        return None if record is None or record.flags & (COMPLETED | FAILED) else record
+        return None if record is None or number <= after or record.flags & (COMPLETED | FAILED) else record
 
     def name_of(self, record: int) -> str:
         """The operation of a record, for messages; `a call` when it has left the ring."""
@@ -154,10 +164,11 @@ class Calls:
         if not flags & P2P:
             group.completed = record
 
-    def _count_p2p(self, group: Group, frame: Any) -> None:
+    def _count_p2p(self, group: Group, frame: Any, ident: int) -> None:
         """All operations of one `batch_isend_irecv` share a number, as in NCCL's batches.
 
-        The frame tells one batch from the next; it is held until the next poll, lest another gets its address.
+        The frame tells one batch from the next; it is held until nothing was added between two polls, lest another
+        gets its address.
         """
         for _ in range(_BATCH_DEPTH):
             if frame is None or frame.f_code.co_name == "batch_isend_irecv":
@@ -165,9 +176,25 @@ class Calls:
             frame = frame.f_back
         else:
             frame = None
-        if frame is None or self._batch is None or self._batch[0] is not frame or self._batch[1] is not group:
+        latest = self._batches.get(ident)
+        if frame is None or latest is None or latest[0] is not frame or latest[1] is not group:
             group.p2p_seq += 1
-        self._batch = None if frame is None else (frame, group)
+        if frame is not None:
+            self._batches[ident] = frame, group
+            self._batched = True
+
+    def _let_go(self, work: Any) -> bool:
+        """Whether the job has forgotten a send or receive without waiting: only we keep it, and with it its tensors.
+
+        gloo says that one is over only to who waits. Seen at two polls: the first may come before the job has it.
+        """
+        seen = id(work) in self._unheld
+        self._unheld.discard(id(work))
+        if sys.getrefcount(work) > _OUR_REFERENCES:
+            return False
+        if not seen:
+            self._unheld.add(id(work))
+        return seen
 
     def _name_source(self, flight: Flight, work: Any) -> None:
         """A receive from anyone knows its sender once it is over."""

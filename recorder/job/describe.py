@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from recorder.export import LIBRARIES
 from recorder.job.groups import Group, library
-from recorder.job.operations import Operation, device, sizes
+from recorder.job.operations import Operation, device, is_real, sizes
 from recorder.ringfile import SIGNATURE, Ring
 
 _NATIVE = frozenset({"nccl", "ncclx", "rccl", "rcclx", "xccl", "hccl", "mccl"})
@@ -18,7 +18,7 @@ _MOST = 1 << 16
 
 class Signature(NamedTuple):
     number: int
-    """0 for a call that is left to torch's own recorder."""
+    """0 for a call that is left to torch's own recorder, or that only a tracer makes."""
     on_cpu: bool
 
 
@@ -28,13 +28,17 @@ class Signatures:
     def __init__(self, ring: Ring) -> None:
         self._ring = ring
         self._known: dict[Any, Signature] = {}
+        self._made = 0
         self._texts: dict[int, dict[str, Any]] = {}
         self.native_groups: set[str] = set()
         """Names of groups with calls that are left to torch's own recorder."""
 
     def of(self, operation: Operation, args: Sequence[Any], group: Group, pg: Any) -> Signature:
         made = operation.operator, group.number, operation.key(args)
-        return self._known.get(made) or self._add(made, operation, args, group, pg)
+        try:
+            return self._known.get(made) or self._add(made, operation, args, group, pg)
+        except TypeError:  # symbolic sizes have no hash: a tracer's
+            return Signature(0, False)
 
     def name(self, number: int) -> str:
         """As in `all_reduce`, `send 0->1`."""
@@ -52,9 +56,12 @@ class Signatures:
         return self._known[made].number
 
     def _add(self, made: Any, operation: Operation, args: Sequence[Any], group: Group, pg: Any) -> Signature:
-        where = device(args[operation.inputs] if operation.inputs >= 0 else args[max(operation.outputs, 0)])
+        tensors = args[operation.inputs] if operation.inputs >= 0 else args[max(operation.outputs, 0)]
+        where = device(tensors)
         backend, on_cpu = library(pg, where), where in ("cpu", "")
-        if not on_cpu and backend in _NATIVE:
+        if not is_real(tensors):
+            signature = Signature(0, False)
+        elif not on_cpu and backend in _NATIVE:
             self.native_groups.add(group.name)
             signature = Signature(0, False)
         else:
@@ -64,8 +71,9 @@ class Signatures:
         return signature
 
     def _store(self, text: dict[str, Any], on_cpu: bool) -> Signature:
-        number = len(self._texts) + 1
-        self._texts[number] = text
+        self._made = number = self._made + 1
+        if len(self._texts) < _MOST:
+            self._texts[number] = text
         self._ring.text(SIGNATURE, number, text)
         return Signature(number, on_cpu)
 

@@ -6,8 +6,10 @@ object here would keep the group, its threads and its sockets alive after it was
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Callable
 
 UNDEFINED = "undefined"
@@ -50,6 +52,7 @@ class Groups:
         self._known: dict[int, Group] = {}
         self._references: dict[int, weakref.ref[Any]] = {}
         self._made = 0
+        self._lock = threading.RLock()
 
     def of(self, pg: Any) -> Group:
         return self._known.get(id(pg)) or self._add(pg)
@@ -61,20 +64,30 @@ class Groups:
                 self._add(pg)
 
     def _add(self, pg: Any) -> Group:
-        group = Group(self._made, pg)
-        self._made += 1
         identity = id(pg)
-        self._known[identity] = group
-        self._references[identity] = weakref.ref(pg, lambda _: self._forget(identity))
-        self._told(group)
-        return group
+        with self._lock:  # the watch thread may find a group while its first call is made: it must not be two
+            known = self._known.get(identity)
+            if known is not None:
+                return known
+            group = Group(self._made, pg)
+            self._made += 1
+            self._known[identity] = group
+            # Not a method of ours: that would be a cycle, and jobs that switch the collector off would keep it.
+            self._references[identity] = weakref.ref(pg, partial(_forget, identity, self._known, self._references))
+            self._told(group)
+            return group
 
-    def _forget(self, identity: int) -> None:
-        self._known.pop(identity, None)
-        self._references.pop(identity, None)
+    def close(self) -> None:
+        """The session is over. Lets go of who is told, who holds this."""
+        self._told = lambda group: None
 
     def __iter__(self) -> Iterator[Group]:
         return iter(list(self._known.values()))
+
+
+def _forget(identity: int, *tables: dict[int, Any] | Any) -> None:
+    for table in tables[:2]:  # the last one is the dead reference
+        table.pop(identity, None)
 
 
 def library(pg: Any, device: str) -> str:

@@ -2,11 +2,15 @@
 
 torch registers nothing for `BackendSelect` on these operators, and each call passes that key first, from whichever
 thread and layer it comes: DDP's reducer in C++, functional collectives, compiled code. The kernel gets the
-arguments, notes them, and dispatches on without the key.
+arguments, notes them, and dispatches on with the keys that come after: without this key alone, a tracer's Python
+dispatcher, whose keys come before it, would lead back here.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from types import FunctionType
 from typing import Any, Callable
 
 from recorder.job.calls import Calls
@@ -27,17 +31,22 @@ def install() -> None:
     from torch._C._distributed_c10d import Work
 
     library = torch.library.Library("c10d", "IMPL")
+    codes = []
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
         known = operation(name, [a.name for a in schema.arguments]) if namespace == "c10d" else None
         if known is not None and not schema.overload_name:
-            library.impl(name, _kernel(known), "BackendSelect", with_keyset=True)
+            kernel = _kernel(known)
+            codes.append(kernel.__code__)
+            library.impl(name, kernel, "BackendSelect", with_keyset=True)
     _library = library
     kinds: tuple[Any, ...] = (Work, *Work.__subclasses__())
     for kind in kinds:
         if "wait" in vars(kind):
             _waits[kind] = kind.wait
             kind.wait = _waiting(kind.wait)
+            codes.append(kind.wait.__code__)
+    _hide_from_compilers(codes)
 
 
 def remove() -> None:
@@ -62,23 +71,23 @@ def _kernel(operation: Operation) -> Callable[..., Any]:
     import torch
     from torch._C._distributed_c10d import ProcessGroup, Work
 
-    key = torch._C.DispatchKey.BackendSelect
+    later = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
     dispatch = getattr(torch.ops.c10d, operation.operator).default.redispatch
     group_of, work_of, position = ProcessGroup.unbox, Work.unbox, operation.group
 
     def kernel(keys: Any, *args: Any, **options: Any) -> Any:
         calls = _current
         if calls is None:
-            return dispatch(keys.remove(key), *args, **options)
+            return dispatch(keys & later, *args, **options)
         try:
             flight = calls.begin(operation, args, group_of(args[position]))
         except Exception:
             calls.faults += 1
             flight = None
         if flight is None:
-            return dispatch(keys.remove(key), *args, **options)
+            return dispatch(keys & later, *args, **options)
         try:
-            result = dispatch(keys.remove(key), *args, **options)
+            result = dispatch(keys & later, *args, **options)
         except BaseException as error:
             _quietly(calls, calls.failed, flight, error)
             raise
@@ -92,10 +101,41 @@ def _kernel(operation: Operation) -> Callable[..., Any]:
     return kernel
 
 
+def _hide_from_compilers(codes: list[Any]) -> None:
+    """Let torch.compile run these functions as they are, and whatever they call.
+
+    After a graph break it would trace them from inside the dispatcher, fail on their arguments, and lose the call.
+    torch 2.5 skips code by code, later releases have a strategy that includes what is called.
+    """
+    try:
+        from torch._C._dynamo import eval_frame
+    except ImportError:
+        return
+    if hasattr(eval_frame, "set_code_exec_strategy"):
+        skip = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP)
+        for code in codes:
+            eval_frame.set_code_exec_strategy(code, skip)
+    elif hasattr(eval_frame, "skip_code"):
+        for code in [*codes, *_own_codes()]:
+            eval_frame.skip_code(code)
+
+
+def _own_codes() -> Iterator[Any]:
+    """Of every function of the recorder."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "recorder":
+            for value in list(vars(module).values()):
+                members = vars(value).values() if isinstance(value, type) else (value,)
+                yield from (member.__code__ for member in members if isinstance(member, FunctionType))
+
+
 def _waiting(wait: Callable[..., Any]) -> Callable[..., Any]:
     def recorded_wait(work: Any, *args: Any, **options: Any) -> Any:
         calls = _current
-        flight = calls.in_flight.get(work) if calls is not None else None
+        try:
+            flight = calls.in_flight.get(work) if calls is not None else None
+        except TypeError:  # a Work of the job's own, without a hash
+            flight = None
         if calls is None or flight is None:
             return wait(work, *args, **options)
         try:

@@ -22,6 +22,7 @@ _NAMES = {
     "_reduce_scatter_base_": "_reduce_scatter_base",
     "reduce_scatter_tensor_coalesced_": "reduce_scatter_tensor_coalesced",
     "gather_": "gather",
+    "gather_into_tensor_": "gather",
     "scatter_": "scatter",
     "alltoall_": "all_to_all",
     "alltoall_base_": "all_to_all",
@@ -55,7 +56,7 @@ class Operation(NamedTuple):
         """Equal for calls that do the same on tensors of equal sizes and dtypes."""
         inputs, outputs = self.inputs, self.outputs
         if inputs == outputs:
-            made = key(args[inputs]) if inputs >= 0 else None
+            made = key(args[inputs]) if inputs >= 0 else args[0].device  # a barrier's tensor says only where
         elif inputs < 0 or outputs < 0:
             made = key(args[max(inputs, outputs)])
         else:
@@ -89,22 +90,37 @@ def _position(arguments: Sequence[str], names: Sequence[str]) -> int:
 
 
 def key(tensors: Any) -> Any:
-    """Something hashable that is equal for tensors, or (lists of) lists of them, of equal sizes and dtypes."""
-    if type(tensors) is not list:
-        return tensors.shape, tensors.dtype
-    if len(tensors) == 1:
-        only = tensors[0]
-        return (only.shape, only.dtype) if type(only) is not list else key(only)
-    return tuple([key(tensor) for tensor in tensors])
+    """Something hashable that is equal for tensors, or (lists of) lists of them, of equal sizes, dtypes and devices.
+
+    And of one class: a tracer's FakeTensor of the same sizes is no call.
+    """
+    if type(tensors) is list:
+        if len(tensors) != 1:
+            return tuple([key(tensor) for tensor in tensors])
+        tensors = tensors[0]
+        if type(tensors) is list:
+            return key(tensors)
+    return tensors.shape, tensors.dtype, tensors.device, type(tensors)
+
+
+def is_real(tensors: Any) -> bool:
+    """False for the tensors of a tracer (FakeTensor) and those without data (`meta`), which no rank ever sends."""
+    first = _first(tensors)
+    return first is None or (type(first).__name__ != "FakeTensor" and first.device.type != "meta")
+
+
+def _first(tensors: Any) -> Any:
+    while isinstance(tensors, (list, tuple)):
+        if not tensors:
+            return None
+        tensors = tensors[0]
+    return tensors
 
 
 def device(tensors: Any) -> str:
     """`cpu`, `cuda`: where the first tensor lies; empty where there is none."""
-    while isinstance(tensors, (list, tuple)):
-        if not tensors:
-            return ""
-        tensors = tensors[0]
-    return str(tensors.device.type)
+    first = _first(tensors)
+    return "" if first is None else str(first.device.type)
 
 
 def sizes(tensors: Any) -> tuple[list[list[int]], list[str]]:

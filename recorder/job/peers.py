@@ -20,82 +20,148 @@ STORE_S = 1.0
 """Between two looks into the store."""
 RANKS_PER_S = 4000
 """How many looks one store is given in a second; a larger job looks less often."""
+STALLED_S = 3.0
+"""A store that hasn't taken a message by then is frozen."""
 _PATIENCE = timedelta(seconds=5)
 
 
 class Peers:
     """One incident after the other: whoever notices it first writes its reason under the incident's number.
 
-    The store may block for seconds when its host is gone, so a thread of its own talks to it.
+    A store whose host is frozen never answers and a file system may hang, so each has a thread of its own.
     """
 
-    def __init__(self, store: Any, prefix: str, folder: str, world_size: int, heard: Callable[[str], None]) -> None:
-        """`store`: torch's, of which only the address is used. `folder`: of the rings."""
+    def __init__(
+        self,
+        store: Any,
+        prefix: str,
+        folder: str,
+        world_size: int,
+        heard: Callable[[str], None],
+        needed: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`store`: torch's, of which only the address is used. `folder`: of the rings.
+
+        `needed`: False once nobody listens any more and the store may be gone, of which torch would print a stack.
+        """
         self._prefix, self._file = prefix, request_path(folder)
-        self._heard = heard
+        self._heard, self._needed = heard, needed
         self._store_s = max(STORE_S, world_size / RANKS_PER_S)
         self._file_s = request_interval(world_size)
         self._seen = _changed(self._file)
         self._incident = 0
         self._told: queue.Queue[str | None] = queue.Queue()
-        self._store: Any = None
+        self._told_at = 0.0
+        self._sending: str | None = None
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._stopped = False
         address = _address(store)
-        self._thread = threading.Thread(target=self._run, args=(address,), name="recorder-peers", daemon=True)
-        self._thread.start()
+        self._has_store = address is not None
+        threads = {"file": lambda: self._watch_file(), "store": lambda: self._talk(address)}
+        self._threads = [
+            threading.Thread(target=run, name=f"recorder-{name}", daemon=True)
+            for name, run in threads.items()
+            if name == "file" or self._has_store
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def tell(self, reason: str) -> None:
         """Ask all ranks to dump. Returns at once."""
+        self._told_at = time.monotonic()
         self._told.put(reason)
+        if not self._has_store:
+            self._wake.set()
 
     def flush(self, seconds: float) -> None:
         """Wait until what was told has been sent: the process is about to end."""
         end = time.monotonic() + seconds
-        while self._told.unfinished_tasks and self._thread.is_alive() and time.monotonic() < end:
+        while self._told.unfinished_tasks and not self._stopped and time.monotonic() < end:
             time.sleep(0.01)
 
     def stop(self) -> None:
+        self._stopped = True
         self._told.put(None)
+        self._wake.set()
 
     def join(self, seconds: float) -> None:
         """After `stop`. A thread that comes back from C++ while the interpreter ends would abort the process."""
-        if threading.current_thread() is not self._thread:
-            self._thread.join(seconds)
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
 
-    def _run(self, address: tuple[str, int] | None) -> None:
-        self._store = connect(address)
-        look_into_store = time.monotonic() + self._store_s
-        look_at_file = time.monotonic() + self._file_s
-        while True:
-            now = time.monotonic()
+    def _talk(self, address: tuple[str, int] | None) -> None:
+        """The thread of the store; it ends when the store is gone."""
+        store = connect(address)
+        look = time.monotonic() + self._store_s * _spread()
+        while store is not None and not self._stopped:
             try:
-                reason = self._told.get(timeout=max(0.0, min(look_into_store, look_at_file) - now))
-                if reason is None:
-                    self._store = None  # its connection is closed here, not by whoever drops this object
-                    return
-                self._send(reason)
-                self._told.task_done()
+                reason = self._told.get(timeout=max(0.0, look - time.monotonic()))
+                if reason is not None:
+                    self._send(store, reason)
             except queue.Empty:
-                pass
-            now = time.monotonic()
-            if now >= look_into_store:
-                self._listen()
-                look_into_store = now + self._store_s
-            if now >= look_at_file:
-                self._look_at_file()
-                look_at_file = now + self._file_s
+                look = time.monotonic() + self._store_s
+                if not self._hear(store):
+                    break
+        self._has_store = False
+        self._wake.set()
+
+    def _send(self, store: Any, reason: str) -> None:
+        self._sending = reason
+        try:
+            store.set(self._key, reason)
+            store.check([self._key])  # `set` asks for no answer, and so returns when nobody took it
+            self._incident += 1
+        except Exception:  # whatever the store raises: the rank that hosted it may be gone
+            self._write(reason)
+        if self._taken():
+            self._told.task_done()
+
+    def _taken(self) -> str | None:
+        """What is being sent; only the first to ask gets it."""
+        with self._lock:
+            reason, self._sending = self._sending, None
+        return reason
+
+    def _hear(self, store: Any) -> bool:
+        """False when the store is gone."""
+        try:
+            if not self._needed() or not store.check([self._key]):
+                return True
+            reason = bytes(store.get(self._key)).decode("utf-8", "replace")
+        except Exception:
+            return False
+        self._incident += 1
+        self._heard(reason)
+        return True
 
     @property
     def _key(self) -> str:
         return f"{self._prefix}/{self._incident}"
 
-    def _send(self, reason: str) -> None:
-        try:
-            if self._store is not None:
-                self._store.set(self._key, reason)
-                self._incident += 1
+    def _watch_file(self) -> None:
+        look = time.monotonic() + self._file_s * _spread()
+        while not self._stopped:
+            self._wake.wait(min(1.0, max(0.0, look - time.monotonic())))
+            self._wake.clear()
+            self._stand_in()
+            if time.monotonic() >= look:
+                look = time.monotonic() + self._file_s
+                self._look_at_file()
+
+    def _stand_in(self) -> None:
+        """Send by file what the store doesn't take."""
+        while not self._stopped and (not self._has_store or time.monotonic() - self._told_at > STALLED_S):
+            try:
+                reason = self._taken() or self._told.get_nowait()
+            except queue.Empty:
                 return
-        except Exception:  # whatever the store raises: the rank that hosted it may be gone
-            self._store = None
+            if reason is not None:
+                self._write(reason)
+                self._told.task_done()
+
+    def _write(self, reason: str) -> None:
         try:
             with open(self._file, "w") as file:
                 json.dump({"reason": reason}, file)
@@ -103,22 +169,16 @@ class Peers:
         except OSError:
             pass
 
-    def _listen(self) -> None:
-        try:
-            if self._store is None or not self._store.check([self._key]):
-                return
-            reason = bytes(self._store.get(self._key)).decode("utf-8", "replace")
-        except Exception:
-            self._store = None
-            return
-        self._incident += 1
-        self._heard(reason)
-
     def _look_at_file(self) -> None:
         changed = _changed(self._file)
         if changed not in (0, self._seen):  # not only a later one: clocks of hosts differ
             self._seen = changed
             self._heard(_request(self._file))
+
+
+def _spread() -> float:
+    """Ranks that start together shall not ask together."""
+    return os.getpid() % 97 / 97
 
 
 def _changed(path: str) -> int:

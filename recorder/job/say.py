@@ -16,14 +16,15 @@ def say(text: str, rank: int | None = None) -> None:
     """Lost where nobody reads stderr any more: a full pipe must not stop the thread that writes dumps."""
     who = "recorder" if rank is None else f"recorder rank {rank}"
     line = f"[{who}] {clean(text)}"
+    stream, replaced = sys.stderr, sys.stderr is not sys.__stderr__
     try:
-        if sys.stderr is None:
+        if stream is None:
             return
-        if sys.stderr is not sys.__stderr__:  # a notebook's, a test's
-            sys.stderr.write(f"{line}\n")
-            sys.stderr.flush()
+        if replaced:  # a notebook's, a test's
+            stream.write(f"{line}\n")
+            stream.flush()
             return
-        descriptor = sys.stderr.fileno()
+        descriptor = stream.fileno()
         if _has_room(descriptor):
             # Not through the file object, whose lock a thread holds that waits for a full pipe.
             os.write(descriptor, line.encode(errors="backslashreplace")[:_LONGEST] + b"\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+import signal
 import threading
 import time
 from dataclasses import dataclass, field
@@ -13,10 +13,12 @@ from recorder import export, native, ringfile, stacks
 from recorder.job import merge, writers
 from recorder.job.calls import Calls
 from recorder.job.options import Options
+from recorder.job.say import say
 from recorder.paths import ring_path
 from recorder.ringfile import Ring
 
 _PATIENCE_S = 20.0
+MOST_REASONS = 50
 
 
 @dataclass
@@ -33,32 +35,44 @@ class Session:
     def __init__(self, options: Options, rank: int, world_size: int, torch_version: str) -> None:
         """Raises OSError when the folder of the rings can't be written."""
         os.makedirs(options.folder, exist_ok=True)
-        self.options, self.rank = options, rank
+        self.options, self.rank, self.world_size = options, rank, world_size
+        self.signal_numbers = {int(getattr(signal, f"SIG{name}")) for name in options.signals}
         path, prefix = ring_path(options.folder, rank), os.path.basename(options.dump_prefix)
+        other = _owner(path)
         self.ring = Ring(path, options.buffer_size, rank, world_size, torch_version, prefix)
         self.calls = Calls(self.ring, options.stack)
         self.tell: Callable[[str], None] = lambda reason: None
         """Ask the other ranks to dump."""
         self._incident: _Incident | None = None
         self._stuck = -1
+        self._oldest, self._oldest_since = -1, 0.0
         self._warm = False
         for problem in options.problems:
             self.say(problem)
+        if other:
+            self.say(f"process {other} records into {path} too: give each job a folder of its own, or files get lost")
         self._lock = threading.RLock()
 
     def dump(
-        self, reason: str, *, tell: bool = True, demanded: bool = False, error: BaseException | None = None
+        self,
+        reason: str,
+        *more: str,
+        tell: bool = True,
+        demanded: bool = False,
+        stuck: bool = False,
+        error: BaseException | None = None,
     ) -> str | None:
         """Write the dump, with the stacks of all threads; where it went, None when it could not be written.
 
         The first dump of an incident stays as it is, the closest to the cause: later reasons are added to it.
-        `demanded`: somebody asked, nothing went wrong. Never raises.
+        `more`: further reasons. `demanded`: somebody asked, nothing went wrong. `stuck`: a call of this rank was open
+        for too long. Never raises.
         """
         if not self._lock.acquire(timeout=_PATIENCE_S):
             return None
         began = time.monotonic()
         try:
-            first, dump = self._content(reason, demanded, error)
+            first, dump = self._content([reason, *more], demanded, stuck, error)
             path = writers.write(self.options.dump_prefix, self.rank, dump)
             if first and self.calls.signatures.native_groups:
                 # Second, since it may block: what is there by now says at least what each thread is doing.
@@ -76,21 +90,26 @@ class Session:
             self._lock.release()
         return path
 
-    def _content(self, reason: str, demanded: bool, error: BaseException | None) -> tuple[bool, dict[str, Any]]:
+    def _content(
+        self, reasons: list[str], demanded: bool, stuck: bool, error: BaseException | None
+    ) -> tuple[bool, dict[str, Any]]:
         newest, incident = self.ring.newest, self._incident
         if incident is not None and incident.newest == newest and not demanded:
-            incident.dump["recorder"]["later_reasons"].append(reason)
+            later = incident.dump["recorder"]["later_reasons"]
+            later += reasons[: max(0, MOST_REASONS - len(later))]
+            incident.dump["recorder"]["stuck"] |= stuck
             if error is not None:
                 incident.dump["exception"] = stacks.of_exception(error)
             return False, incident.dump
         dump = self.snapshot()
         dump["recorder"].update(
-            reason=reason,
-            later_reasons=[],
+            reason=reasons[0],
+            later_reasons=reasons[1:][:MOST_REASONS],
             by="rank",
             dumped_ns=time.time_ns(),
             alive=True,
             demanded=demanded,
+            stuck=stuck,
             missed=self.calls.faults,
             lost_texts=self.ring.lost_texts,
         )
@@ -122,17 +141,24 @@ class Session:
 
     def stuck(self) -> str | None:
         """Why the job looks stuck from here, once for each call; None when it doesn't."""
-        record = self.calls.oldest_open() if self.options.when_stuck else None
-        if record is None or record.id == self._stuck:
+        record = self.calls.oldest_open(self._stuck) if self.options.when_stuck else None
+        if record is None:
             return None
         limit = self.options.stuck_after
         if limit is None:
             limit = min(300.0, record.timeout_ms / 2000) if record.timeout_ms else 300.0
-        age = (time.time_ns() - record.created_ns) / 1e9
+        age = self._age(record.id)
         if age < limit:
             return None
         self._stuck = record.id
         return f"call {record.id} ({self.calls.name_of(record.id)}) has been open for {age:.1f} s"
+
+    def _age(self, record: int) -> float:
+        """For how long the oldest open call has been that. Not by the clock on the wall, which may jump."""
+        now = time.monotonic()
+        if record != self._oldest:
+            self._oldest, self._oldest_since = record, now
+        return now - self._oldest_since
 
     def poll(self) -> None:
         """What the watch thread does ten times a second."""
@@ -145,13 +171,22 @@ class Session:
     def finish(self, how: int) -> None:
         """The group was destroyed, or the process ends without an error."""
         self.calls.poll()
+        self.calls.in_flight.clear()  # what isn't over never will be, and its Work keeps tensors and the group alive
+        self.calls.groups.close()
         self.ring.finish(how)
 
     def say(self, text: str) -> None:
-        """One line on stderr, unless quiet. Never raises: stderr may be closed by now."""
+        """One line on stderr, unless quiet. Never raises, never waits."""
         if not self.options.quiet:
-            try:
-                sys.stderr.write(f"[recorder rank {self.rank}] {text}\n")
-                sys.stderr.flush()
-            except (OSError, ValueError, AttributeError):
-                pass
+            say(text, self.rank)
+
+
+def _owner(path: str) -> int:
+    """The running process that records into the ring at `path`; 0 for none."""
+    try:
+        with open(path, "rb") as file:
+            header = ringfile.read_header(file.read(ringfile.HEADER_SIZE))
+    except (OSError, ValueError):
+        return 0
+    lives = header.process_start == ringfile.process_start(header.pid) != 0 and ringfile.alive(header)
+    return header.pid if lives and not header.ended and header.pid != os.getpid() else 0

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import os
 import signal
-import socket
 import threading
 from contextlib import suppress
 from types import FrameType
@@ -24,16 +23,17 @@ class Signals:
     """Forwards `numbers` to a socket, until `restore`. Made in another thread than the main one it forwards none."""
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
-        self.read_end, self._write_end = socket.socketpair()
+        # Not sockets, which hold no more than some 200 writes of a byte: SIGTERM must find room behind other signals.
+        self.read_end, self._write_end = os.pipe()
         for end in (self.read_end, self._write_end):
-            end.setblocking(False)
+            os.set_blocking(end, False)
         self._previous: dict[int, Handler] = {}
         self._wakeup: _Wakeup | None = None
         self._numbers = numbers
         self._pid = os.getpid()
         self._set_default = _libc_signal()
         if numbers and threading.current_thread() is threading.main_thread():
-            self._wakeup = _Wakeup(self._write_end.fileno())
+            self._wakeup = _Wakeup(self._write_end)
             for number in numbers:
                 # A handler of the job's own stays: the wakeup descriptor gets its signals as well.
                 if signal.getsignal(number) == signal.SIG_DFL:
@@ -42,12 +42,12 @@ class Signals:
     def wake(self, number: int = 0) -> None:
         """Let the watch thread look at once; 0 for no signal. From any thread, and from handlers."""
         with suppress(OSError):  # full: it will look anyway; closed: nobody is there any more
-            self._write_end.send(bytes([number]))
+            os.write(self._write_end, bytes([number]))
 
     def received(self) -> list[int]:
         """The signals since the last call, in order. Those that belong to others are passed on."""
         try:
-            numbers = [number for number in self.read_end.recv(256) if number]
+            numbers = [number for number in os.read(self.read_end, 1 << 16) if number]
         except OSError:
             return []
         if self._wakeup is not None and numbers:
@@ -86,12 +86,15 @@ class Signals:
             self._previous.clear()
 
     def close(self) -> None:
-        self.read_end.close()
-        self._write_end.close()
+        """Nothing may use this any more: the numbers of the descriptors will be others'."""
+        ends = self.read_end, self._write_end
+        self.read_end = self._write_end = -1
+        for end in ends:
+            os.close(end)
 
     def _handle(self, number: int, _: FrameType | None) -> None:
-        # Whoever took the wakeup descriptor in C (uvloop) leaves only this; else a second byte does no harm.
-        if os.getpid() == self._pid:
+        # Whoever took the wakeup descriptor behind our back (uvloop, in C) leaves only this.
+        if os.getpid() == self._pid and self._wakeup is not None and not self._wakeup.in_place():
             self.wake(number)
 
 
@@ -116,6 +119,13 @@ class _Wakeup:
         with self._lock, suppress(OSError):  # under the lock, lest the descriptor is closed and another has its number
             if self._theirs >= 0:
                 os.write(self._theirs, numbers)
+
+    def in_place(self) -> bool:
+        """Whether the handler in C writes to ours. Makes it so again, unless it is someone else's. Main thread only."""
+        current = self._original(self._ours, warn_on_full_buffer=False)
+        if current not in (self._ours, -1):
+            self._original(current)
+        return current == self._ours
 
     def restore(self) -> None:
         if signal.set_wakeup_fd is self._wrapped:

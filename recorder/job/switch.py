@@ -13,17 +13,24 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, Callable
 
-from recorder import ringfile
+from recorder import ringfile, stacks
 from recorder.job import interpose, peers, signals
+from recorder.job.faultfile import FaultFile
 from recorder.job.options import Options
+from recorder.job.say import say
 from recorder.job.session import Session
-from recorder.job.signals import FaultFile, Signals
+from recorder.job.signals import Signals
 from recorder.job.watch import Watch
 from recorder.paths import fault_path
 
 _FLUSH_S = 2.0
+_GRACE_S = 15.0
+"""For the dump of a process that an exception ends; a file system that hangs must not keep it."""
+_JOIN_S = 2.0
+"""For our threads when the interpreter ends. One that is blocked in a store whose host is frozen isn't waited for."""
 
 
 class _Process:
@@ -69,10 +76,14 @@ def enable(options: Options) -> None:
     _undo.append(_wrap_hooks())
     atexit.register(_at_exit)
     if not _fork_hook:
-        signals.after_fork(_in_child)
+        signals.around_fork(_guarded, _in_child)
         _fork_hook = True
     if dist.is_initialized():
-        _start(distributed_c10d.GroupMember.WORLD, _default_store(distributed_c10d))
+        try:
+            _start(distributed_c10d.GroupMember.WORLD, _default_store(distributed_c10d))
+        except BaseException:
+            disable()
+            raise
 
 
 def disable() -> None:
@@ -87,8 +98,7 @@ def disable() -> None:
     _undo.clear()
     atexit.unregister(_at_exit)
     if process.watch is not None:
-        process.watch.end(ringfile.DESTROYED)
-        process.watch.stop()
+        _end(process.watch, ringfile.DESTROYED)
     if process.signals is not None:
         process.signals.restore()
         process.signals.close()
@@ -113,7 +123,9 @@ def _wrap_group_making(module: Any) -> Callable[[], None]:
             try:
                 _start(made[0], options.get("store", args[4] if len(args) > 4 else None))
             except Exception as error:
-                print(f"[recorder] nothing will be recorded: {type(error).__name__}: {error}", file=sys.stderr)
+                interpose.record_into(None)
+                if not _process.options.quiet:
+                    say(f"nothing will be recorded: {type(error).__name__}: {error}")
         return made
 
     module._new_process_group_helper = making
@@ -131,20 +143,31 @@ def _start(pg: Any, store: Any) -> None:
 
     process = _process
     assert process is not None
-    rank, world_size = int(pg.rank()), int(pg.size())
-    if process.watch is None:
-        process.signals = Signals(_numbers(process.options.signals))
-        process.watch = Watch(process.signals, _group_exists)
-    else:
+    process.generation += 1  # also where this rank fails: it is part of a name that all ranks use
+    if process.watch is not None:
         process.watch.end(ringfile.DESTROYED)
-    process.generation += 1
-    session = Session(process.options, rank, world_size, torch.__version__)
-    if process.faults is not None:
-        process.faults.close()
-    process.faults = FaultFile(fault_path(process.options.folder, rank))
-    session.calls.groups.of(pg)
-    process.watch.begin(session, peers.connect(store), peers.prefix(process.generation))
+    session = Session(process.options, int(pg.rank()), int(pg.size()), torch.__version__)
+    try:
+        process.faults = _fault_file(process.faults, session)
+        session.calls.groups.of(pg)
+        if process.watch is None:
+            process.signals = Signals(_numbers(process.options.signals))
+            process.watch = Watch(process.signals, _group_exists)
+        process.watch.begin(session, store, peers.prefix(process.generation))
+    except BaseException:
+        session.finish(ringfile.EXITED)  # of a ring that nothing is written into no one shall say that it was killed
+        raise
     interpose.record_into(session.calls)
+
+
+def _fault_file(before: FaultFile | None, session: Session) -> FaultFile | None:
+    if before is not None:
+        before.close()
+    try:
+        return FaultFile(fault_path(session.options.folder, session.rank))
+    except OSError as error:
+        session.say(f"no stacks of a crash or of a rank that holds its interpreter lock: {error}")
+        return None
 
 
 def _group_exists() -> bool:
@@ -171,12 +194,12 @@ def _wrap_hooks() -> Callable[[], None]:
     main, other = sys.excepthook, threading.excepthook
 
     def on_main(kind: Any, error: Any, trace: Any) -> None:
-        _uncaught(error)
+        _uncaught(error, ends=True)
         main(kind, error, trace)
 
     def on_other(args: Any) -> None:
         if args.exc_value is not None and args.exc_type is not SystemExit:
-            _uncaught(args.exc_value)
+            _uncaught(args.exc_value, ends=False)  # the process goes on; whether the job does, the other ranks see
         other(args)
 
     sys.excepthook, threading.excepthook = on_main, on_other
@@ -190,11 +213,28 @@ def _wrap_hooks() -> Callable[[], None]:
     return undo
 
 
-def _uncaught(error: BaseException) -> None:
-    current = session()
-    if current is not None and _process is not None and _process.watch is not None:
-        current.dump(f"uncaught {type(error).__name__}: {str(error)[:300]}", error=error)
-        _process.watch.flush(_FLUSH_S)
+def _uncaught(error: BaseException, ends: bool) -> None:
+    """Never raises, and ends: what the hook before ours does comes after it."""
+    process = _process
+    watch, session = (process.watch, process.session) if process is not None else (None, None)
+    if watch is None or session is None:
+        return
+
+    reason = f"uncaught {type(error).__name__}: {stacks.message(error)[:300]}"
+    if not ends:
+        if not watch.is_time():
+            watch.request(reason, tell=False)
+            return
+        watch.count()
+
+    def dump() -> None:
+        session.dump(reason, error=error, tell=ends)
+
+    with suppress(Exception):  # no more threads can be started
+        thread = threading.Thread(target=dump, name="recorder-dump", daemon=True)
+        thread.start()
+        thread.join(_GRACE_S)
+        watch.flush(_FLUSH_S)
 
 
 def _at_exit() -> None:
@@ -202,12 +242,24 @@ def _at_exit() -> None:
     process = _process
     if process is None or process.pid != os.getpid():
         return
-    if process.watch is not None:
-        process.watch.flush(_FLUSH_S)
-        process.watch.end(ringfile.EXITED if _group_exists() else ringfile.DESTROYED)
     if process.signals is not None:
         process.signals.restore()  # the watch thread stops with the interpreter: a signal has to kill again
     interpose.record_into(None)
+    if process.watch is not None:
+        process.watch.flush(_FLUSH_S)
+        _end(process.watch, ringfile.EXITED if _group_exists() else ringfile.DESTROYED)
+
+
+def _end(watch: Watch, how: int) -> None:
+    peers = watch.end(how)
+    watch.stop(_JOIN_S)
+    if peers is not None:
+        peers.join(_JOIN_S)
+
+
+def _guarded() -> tuple[int, ...]:
+    found = _process.signals if _process is not None else None
+    return found.guarded if found is not None else ()
 
 
 def _in_child() -> None:

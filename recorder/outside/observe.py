@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import sys
 import time
 from typing import Any
@@ -16,14 +17,18 @@ from typing import Any
 from recorder import paths, ringfile
 from recorder.outside import rings
 from recorder.outside.rings import Found
+from recorder.ringfile import SILENT_S
 from recorder.stacks import STACKS_SIGNAL
 from recorder.text import clean
 
 INTERVAL_S = 0.5
-GRACE_S = 3.0
-"""For the ranks to dump themselves once they were asked through the request file."""
+LIMIT_S = 300.0
 _STACKS_S = 2.0
 """For faulthandler to write the stacks of a process that was sent the signal."""
+_WALK_SHARE = 20
+"""Looking for rings may take a twentieth of the time: the folder may be a large one, on a slow file system."""
+_LOOK_AGAIN_S = 60.0
+"""A rank may go on on another host, and a new file may get the inode of an old one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,86 +57,124 @@ def run(options: argparse.Namespace) -> int:
 class Observer:
     def __init__(self, folder: str, stuck_after: float | None) -> None:
         self._folder, self._stuck_after = folder, stuck_after
-        self._handled: set[tuple[str, int, int]] = set()
-        """Rings and what was done about them: (path, when the ring was opened, its newest record)."""
+        self._began = time.time_ns()
+        self._elsewhere: set[tuple[str, int]] = set()
+        """Rings of other hosts, by path and inode: a job has many hosts. Looked at again after a while."""
+        self._look_again = 0.0
+        self._paths: list[str] = []
+        self._next_walk = 0.0
+        self._handled: set[tuple[object, ...]] = set()
+        """What something was done about: a ring whose process had gone, a call that was open for long."""
+        self._seen = False
+        """A rank that lived while we were there. The rings of an earlier job are no reason to end."""
 
     def look(self) -> bool:
         """Once over all rings of this host; dumps for those that can't. False when all ranks seen have ended."""
-        found = [ring for ring in rings.find(self._folder) if isinstance(ring, Found)]
-        here = [(ring, ring.alive()) for ring in found]
-        here = [(ring, alive) for ring, alive in here if alive is not None]
-        reason = self._trouble(here)
+        here = self._here()
+        self._seen = self._seen or any(ring.alive() or ring.header.opened_ns > self._began for ring in here)
+        reason = next(filter(None, map(self._trouble, here)), "")
         if reason:
             self._handle(reason)
-        return not here or any(alive or self._is_open(ring) for ring, alive in here)
-
-    def _is_open(self, ring: Found) -> bool:
-        """A rank that was killed, and that nothing was done about yet."""
-        return not ring.header.ended and self._key(ring) not in self._handled
-
-    def _trouble(self, here: list[tuple[Found, bool | None]]) -> str:
-        for ring, alive in here:
-            header = ring.header
-            if self._key(ring) in self._handled:
-                continue
-            if not alive and not header.ended:
-                return f"rank {header.rank}: its process (pid {header.pid}) is gone"
-            record = ring.oldest_open() if alive else None
-            if record is not None and self._is_stuck(record):
-                age = (time.time_ns() - record.created_ns) / 1e9
-                return f"rank {header.rank}: call {record.id} has been open for {age:.1f} s"
-        return ""
-
-    def _is_stuck(self, record: ringfile.Record) -> bool:
-        limit = self._stuck_after
-        if limit is None:
-            limit = min(300.0, record.timeout_ms / 2000) if record.timeout_ms else 300.0
-        # After the ranks themselves, which know more.
-        return time.time_ns() - record.created_ns > (limit + 1.0) * 1e9
-
-    def _handle(self, reason: str) -> None:
-        """Ask all ranks to dump, then write what those leave out that can't."""
-        self._ask(reason)
-        end = time.monotonic() + GRACE_S
-        while time.monotonic() < end and self._owing():
-            time.sleep(0.2)
-        for ring in self._owing():
-            self._write(ring, reason)
-        self._handled.update(self._key(ring) for ring in self._here())
+        return not self._seen or any(ring.alive() for ring in here)
 
     def _here(self) -> list[Found]:
-        return [r for r in rings.find(self._folder) if isinstance(r, Found) and r.alive() is not None]
+        """The rings of this host, without their texts."""
+        now = time.monotonic()
+        if now >= self._look_again:
+            self._elsewhere.clear()
+            self._look_again = now + _LOOK_AGAIN_S
+        if now >= self._next_walk:
+            self._paths = [path for path in rings.paths(self._folder) if self._is_here(path)]
+            self._next_walk = now + _WALK_SHARE * (time.monotonic() - now)
+        found = (rings.glance(path) for path in self._paths)
+        return [ring for ring in found if ring is not None]
 
-    def _owing(self) -> list[Found]:
-        """Ranks that didn't end in order and wrote no dump since their newest call."""
-        return [ring for ring in self._here() if not ring.header.ended and ring.header.dump_ns < _moment(ring)]
+    def _is_here(self, path: str) -> bool:
+        try:
+            identity = path, os.stat(path).st_ino
+        except OSError:
+            return False
+        if identity not in self._elsewhere and rings.host_of(path) not in (socket.gethostname()[:64], ""):
+            self._elsewhere.add(identity)
+        return identity not in self._elsewhere
+
+    def _trouble(self, ring: Found) -> str:
+        """Why something has to be done; empty while nothing has, or when it was."""
+        header, limit = ring.header, self._limit(ring)
+        if header.ended:
+            return ""
+        if not ring.alive():
+            return self._once(ring, "gone") and f"rank {header.rank}: its process (pid {header.pid}) is gone"
+        if ring.silent_s > max(limit, SILENT_S):
+            silent = f"rank {header.rank}: its watch thread has not run for {ring.silent_s:.1f} s"
+            return self._once(ring, "silent", _moment(ring)) and silent
+        record = ring.oldest_open()
+        if record is None or header.dump_ns >= record.created_ns:
+            return ""
+        age = (time.time_ns() - record.created_ns) / 1e9
+        if age <= limit + 1:  # after the ranks themselves, which know more
+            return ""
+        return (
+            self._once(ring, "stuck", record.id) and f"rank {header.rank}: call {record.id} has been open {age:.1f} s"
+        )
+
+    def _once(self, ring: Found, *what: object) -> str:
+        """Something true, the first time."""
+        key = (ring.path, ring.header.opened_ns, *what)
+        known = key in self._handled
+        self._handled.add(key)
+        return "" if known else "new"
+
+    def _limit(self, ring: Found) -> float:
+        if self._stuck_after is not None:
+            return self._stuck_after
+        timeout = ring.contents.records[-1].timeout_ms if ring.contents.records else 0
+        return min(LIMIT_S, timeout / 2000) if timeout else LIMIT_S
+
+    def _handle(self, reason: str) -> None:
+        """Ask all ranks to dump, and write the dumps of those that can't."""
+        asked = time.time_ns()
+        self._ask(reason)
+        for ring in self._here():
+            if _owes(ring, asked):
+                self._once(ring, "silent" if ring.alive() else "gone", *([_moment(ring)] if ring.alive() else []))
+                self._write(ring.path, reason)
 
     def _ask(self, reason: str) -> None:
-        for folder in {os.path.dirname(ring.path) for ring in self._here()}:
+        for folder in {os.path.dirname(ring.path) for ring in self._here() if ring.alive()}:
             try:
                 with open(paths.request_path(folder), "w") as file:
                     json.dump({"reason": reason}, file)
             except OSError as error:
                 print(f"recorder: {clean(str(error))}", file=sys.stderr)
 
-    def _write(self, ring: Found, reason: str) -> None:
-        alive = ring.alive()
+    def _write(self, path: str, reason: str) -> None:
+        ring = rings.read(path)
+        if isinstance(ring, str):
+            print(f"recorder: {clean(ring)}", file=sys.stderr)
+            return
+        alive, rank = ring.alive(), ring.header.rank
         threads = _asked_stacks(ring) if alive else rings.last_stacks(ring)
         why = reason if alive else f"the process (pid {ring.header.pid}) is gone"
         if alive:
             why += f"; no sign of life of this rank's watch thread for {ring.silent_s:.0f} s"
         try:
-            path = rings.write(ring, rings.dump_of(ring, "observer", why, alive, threads))
+            written = rings.write(ring, rings.dump_of(ring, "observer", why, alive, threads))
         except (OSError, ValueError) as error:
-            print(f"recorder: rank {ring.header.rank}: {clean(str(error))}", file=sys.stderr)
+            print(f"recorder: rank {rank}: {clean(str(error))}", file=sys.stderr)
             return
-        if path:
-            print(f"rank {ring.header.rank}: wrote {clean(path)}: {clean(why)}", flush=True)
+        if written:
+            print(f"rank {rank}: wrote {clean(written)}: {clean(why)}", flush=True)
 
-    @staticmethod
-    def _key(ring: Found) -> tuple[str, int, int]:
-        newest = ring.contents.records[-1].id if ring.contents.records else -1
-        return ring.path, ring.header.opened_ns, newest
+
+def _owes(ring: Found, asked_ns: int) -> bool:
+    """It can't dump, and has not done so since it was asked or made its newest call.
+
+    A rank whose watch thread runs can, and knows more; it is left alone.
+    """
+    header = ring.header
+    unable = not ring.alive() or ring.silent_s > SILENT_S
+    return unable and not header.ended and header.dump_ns < min(asked_ns, _moment(ring))
 
 
 def _moment(ring: Found) -> int:
@@ -144,8 +187,8 @@ def _asked_stacks(ring: Found) -> list[dict[str, Any]]:
     if not STACKS_SIGNAL:
         return []
     before = _size(ring.fault_path)
-    if before < 0:
-        return []  # without the file there is no handler, and the signal would kill
+    if before < 0 or not _is_caught(ring.header):
+        return []  # the signal would kill
     os.kill(ring.header.pid, STACKS_SIGNAL)
     end = time.monotonic() + _STACKS_S
     size = before
@@ -155,6 +198,17 @@ def _asked_stacks(ring: Found) -> list[dict[str, Any]]:
             break
         size = now
     return rings.last_stacks(ring, before)
+
+
+def _is_caught(header: ringfile.Header) -> bool:
+    """Whether that process has a handler for the signal, and is the ring's: in a container pids mean others."""
+    try:
+        with open(f"/proc/{header.pid}/status") as status:
+            caught = next(line for line in status if line.startswith("SigCgt:")).split()[1]
+    except (OSError, StopIteration, IndexError):
+        return False
+    is_its = header.process_start == ringfile.process_start(header.pid) != 0
+    return is_its and bool(int(caught, 16) >> (STACKS_SIGNAL - 1) & 1)
 
 
 def _size(path: str) -> int:

@@ -49,11 +49,14 @@ class Found(NamedTuple):
 
 def find(folder: str) -> Iterator[Found | str]:
     """Every ring below `folder`, or for one that can't be read a line that says why."""
+    yield from map(read, paths(folder))
+
+
+def paths(folder: str) -> Iterator[str]:
     for where, folders, names in os.walk(folder):
         folders.sort()
-        for name in sorted(names):
-            if _NAME.match(name) and os.path.basename(os.path.abspath(where)) == files.SIDE:
-                yield read(os.path.join(where, name))
+        if os.path.basename(os.path.abspath(where)) == files.SIDE:
+            yield from (os.path.join(where, name) for name in sorted(names) if _NAME.match(name))
 
 
 def read(path: str) -> Found | str:
@@ -63,6 +66,29 @@ def read(path: str) -> Found | str:
     except (OSError, ValueError) as error:
         return f"{path}: {error}"
     return Found(path, contents.header, contents)
+
+
+def glance(path: str) -> Found | None:
+    """The ring without its texts, which is quick; None when it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(ringfile.HEADER_SIZE)
+            slots = ringfile.slots_end(ringfile.read_header(head)) - len(head)
+            if slots > os.fstat(file.fileno()).st_size:
+                return None
+            contents = ringfile.read(head + file.read(slots))
+    except (OSError, ValueError):
+        return None
+    return Found(path, contents.header, contents)
+
+
+def host_of(path: str) -> str:
+    """Empty when it can't be read."""
+    try:
+        with open(path, "rb") as file:
+            return ringfile.read_header(file.read(ringfile.HEADER_SIZE)).host
+    except (OSError, ValueError):
+        return ""
 
 
 def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list[dict[str, Any]]) -> dict[str, Any]:

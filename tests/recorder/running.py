@@ -56,9 +56,23 @@ def running(command: Sequence[str], log: Path, **more: str) -> Iterator[subproce
     try:
         yield process
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        for pid in (process.pid, *descendants(process.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
+
+
+def descendants(pid: int) -> list[int]:
+    """torchrun's workers lead sessions of their own: they outlive it when it is killed."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(stat.parent.name))
+    found = children.get(pid, [])
+    for child in found:
+        found += children.get(child, [])
+    return found
 
 
 def wait_for(what: Callable[[], bool], log: Path, seconds: float = 90) -> None:

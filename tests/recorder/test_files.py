@@ -62,6 +62,14 @@ def test_a_poorer_dump_does_not_replace(new: dict[str, Any], tmp_path: Path) -> 
     assert loads((tmp_path / "recorder" / "later2.r3.pkl~").read_bytes()) == new
 
 
+def test_who_asks_does_not_replace_the_dump_of_an_incident() -> None:
+    incident, asked = (dump(4, python_stacks=STACKS, **of(7, demanded=demanded)) for demanded in (False, True))
+    assert is_poorer(asked, incident)
+    assert not is_poorer(incident, asked)
+    later = dump(5, python_stacks=STACKS, **of(7, demanded=True))
+    assert not is_poorer(later, incident)
+
+
 def test_a_dump_that_knows_the_exception_stays() -> None:
     knows = {**WHOLE, "exception": {"type": "ValueError", "message": "boom", "frames": FRAMES}}
     assert is_poorer(WHOLE, knows)
