@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 from recorder import ringfile
+from recorder.ring import Ring
 from tests.dumps import T0, Raw, frame
 
 SECOND = 1_000_000_000
@@ -63,7 +64,7 @@ def ring(
     path.parent.mkdir(parents=True, exist_ok=True)
     # Of another host, so that nobody looks for its process here.
     with mock.patch("time.time_ns", return_value=opened), mock.patch("socket.gethostname", return_value="host-r"):
-        made = ringfile.Ring(str(path), 16, rank, len(members))
+        made = Ring(str(path), 16, rank, len(members))
         texts(made, members)
         for seq in range(1, calls + 1):
             record = made.put(1, 1, 0, ringfile.ISSUED, seq, 0, seq, 600_000, 0)
@@ -75,7 +76,7 @@ def ring(
     return path
 
 
-def texts(made: ringfile.Ring, members: Sequence[int]) -> None:
+def texts(made: Ring, members: Sequence[int]) -> None:
     """One group, one signature, one stack, for all calls."""
     made.text(ringfile.GROUP, 0, {"name": "0", "desc": "default_pg", "ranks": list(members)})
     sizes = {"inputs": [[4]], "outputs": [[4]], "input_dtypes": ["Float"], "output_dtypes": ["Float"]}

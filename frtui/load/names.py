@@ -25,7 +25,7 @@ _NEVER = re.compile(
 RECORDER = "recorder"
 _RING = re.compile(r"ring\.r(\d{1,10})\.frr")
 _BESIDE_RING = re.compile(
-    r"fault\.r\d+\.log|r\d+\.sock|dump\.request|(?:later|earlier)\d+\.r\d*\.pkl~|\.ring\.r\d+\.frr\.\d+\.tmp"
+    r"fault\.r\d+\.log|r\d+\.sock|dump\.request|(?:later|earlier)\d+\.r\d*\.pkl~|\.ring\.[0-9a-f]+\.tmp|ring\.r\d+\.earlier\d+\.frr~"
 )
 
 

@@ -17,16 +17,15 @@ from recorder.job.callstacks import CallStacks
 from recorder.job.describe import Signatures
 from recorder.job.groups import Group, Groups
 from recorder.job.operations import Operation
-from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, INFERRED, ISSUED, P2P, THREAD, Record, Ring
+from recorder.ring import Ring
+from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, INFERRED, ISSUED, P2P, THREAD, Record
+from recorder.stacks import message
 
 _BATCH_DEPTH = 6
 """Frames between `batch_isend_irecv` and the kernel, and some."""
 
 _OUR_REFERENCES = 5
 """To a Work in `_let_go`: the table of flights, the list of unsaid ones, two variables and an argument."""
-_MOST_ERRORS = 1000
-"""Texts: a job may retry what fails for ever."""
-
 Flight = tuple[int, int, Group, bool]
 """Record, its flags, its group, and whether a returned `wait` means that the call is over."""
 
@@ -46,12 +45,14 @@ class Calls:
         self._stacks = None if stack == "none" else CallStacks(ring, stack == "cpp")
         self._threads: dict[int, int] = {}
         self._errors: dict[str, int] = {}
+        self._errors_made = 0
         self._batches: dict[int, tuple[Any, Group]] = {}
         """By thread: the frame of its latest `batch_isend_irecv`."""
         self._batched = False
         """Whether something was added to one since the last poll."""
         self._unheld: set[int] = set()
         """Identities of sends and receives that nobody was seen to hold at the last poll."""
+        ring.on_renewal.append(self._keep)
         self._thread(threading.main_thread())
 
     def begin(self, operation: Operation, args: Sequence[Any], pg: Any) -> Flight | None:
@@ -59,14 +60,13 @@ class Calls:
         group = self.groups.of(pg)
         if self.in_flight:
             self.poll(1)
-        signature, on_cpu = self.signatures.of(operation, args, group, pg)
-        if not signature:
-            return None
         frame = sys._getframe(1).f_back  # None in threads of C++, such as autograd's
-        stack = self._stacks.number(frame) if self._stacks else 0
         ident = threading.get_ident()
-        thread = self._threads.get(ident) or self._thread(threading.current_thread())
-        with self.ring.lock:  # numbers in the order of the records, whatever other threads do
+        # Held throughout: numbers in the order of the records, and no text may go that a record is about to name.
+        with self.ring.lock:
+            signature, on_cpu = self.signatures.of(operation, args, group, pg)
+            if not signature:
+                return None
             group.op_id += 1
             if operation.p2p:
                 self._count_p2p(group, frame, ident)
@@ -74,12 +74,17 @@ class Calls:
             else:
                 group.collective_seq += 1
                 flags = ISSUED
-            # fmt: off
             record = self.ring.put(
-                signature, stack, group.number, flags, group.collective_seq, group.p2p_seq, group.op_id,
-                group.timeout, thread,
+                signature,
+                self._stacks.number(frame) if self._stacks else 0,
+                group.number,
+                flags,
+                group.collective_seq,
+                group.p2p_seq,
+                group.op_id,
+                group.timeout,
+                self._threads.get(ident) or self._thread(threading.current_thread()),
             )
-            # fmt: on
         return record, flags, group, on_cpu
 
     def issued(self, flight: Flight, work: Any) -> None:
@@ -91,7 +96,7 @@ class Calls:
 
     def failed(self, flight: Flight, error: BaseException) -> None:
         """The call raised, when it was made or when it was waited for."""
-        text = f"{type(error).__name__}: {error}"[:1000]
+        text = f"{type(error).__name__}: {message(error)}"[:1000]
         self.ring.complete(flight[0], flight[1] | FAILED, self._error(text))
         self.on_failure(flight[0], self.name_of(flight[0]), text)
 
@@ -212,10 +217,15 @@ class Calls:
 
     def _error(self, text: str) -> int:
         number = self._errors.get(text, 0)
-        if not number and len(self._errors) < _MOST_ERRORS:
-            self._errors[text] = number = len(self._errors) + 1
-            self.ring.text(ERROR, number, text)
+        if not number:
+            self._errors_made = number = self._errors_made + 1
+            if self.ring.text(ERROR, number, text):
+                self._errors[text] = number
         return number
+
+    def _keep(self, kept: dict[int, set[int]]) -> None:
+        numbers = kept.get(ERROR, set())
+        self._errors = {text: number for text, number in self._errors.items() if number in numbers}
 
     def _thread(self, thread: threading.Thread) -> int:
         number = len(self._threads) + 1

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from recorder.ringfile import STACK, Ring
+from recorder.ring import Ring
+from recorder.ringfile import STACK
 
 MAX_FRAMES = 32
 """Walking them costs about 0.1 us each."""
-_MOST = 1 << 15
-"""Stacks that are kept: a program that makes new code in a loop must not fill the memory."""
 _HERE = os.path.dirname(__file__)
 _LAUNCHER = os.path.join(_HERE, "launch.py")
 _KERNELS = os.path.join(_HERE, "interpose.py")
@@ -21,9 +20,17 @@ class CallStacks:
 
     def __init__(self, ring: Ring, cpp: bool) -> None:
         self._ring, self._cpp = ring, cpp
+        self._made = 0
         self._numbers: dict[tuple[int, ...], int] = {}
-        self._codes: list[Any] = []
+        self._codes: dict[int, list[Any]] = {}
         """Kept alive: the keys are made of their addresses, since hashing code hashes all of its constants."""
+        ring.on_renewal.append(self._keep)
+
+    def _keep(self, kept: dict[int, set[int]]) -> None:
+        """A program that makes new code in a loop must not fill the memory."""
+        numbers = kept.get(STACK, set())
+        self._numbers = {key: number for key, number in self._numbers.items() if number in numbers}
+        self._codes = {number: codes for number, codes in self._codes.items() if number in numbers}
 
     def number(self, frame: Any) -> int:
         """Of the stack that ends in `frame`; 0 for one that the ring has no room for."""
@@ -40,21 +47,19 @@ class CallStacks:
         return self._add(key, innermost) if known is None else known
 
     def _add(self, key: tuple[int, ...], frame: Any) -> int:
-        if len(self._numbers) >= _MOST:
-            return 0
-        frames = []
+        frames, codes = [], []
         for _ in range(len(key) // 2):
             code = frame.f_code
-            self._codes.append(code)
+            codes.append(code)
             frames.append((code.co_name, code.co_filename, frame.f_lineno or code.co_firstlineno))
             frame = frame.f_back
         if self._cpp:
             frames = _with_cpp() or frames
         launched = next((n for n, (_, file, _) in enumerate(frames) if file == _LAUNCHER), None)
-        number = len(self._numbers) + 1
+        self._made = number = self._made + 1
         if not self._ring.text(STACK, number, frames[:launched]):
-            number = 0
-        self._numbers[key] = number
+            return 0
+        self._numbers[key], self._codes[number] = number, codes
         return number
 
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 from recorder.export import LIBRARIES
 from recorder.job.groups import Group, library
 from recorder.job.operations import Operation, device, is_real, sizes
-from recorder.ringfile import SIGNATURE, Ring
+from recorder.ring import Ring
+from recorder.ringfile import SIGNATURE
 
 _NATIVE = frozenset({"nccl", "ncclx", "rccl", "rcclx", "xccl", "hccl", "mccl"})
 """Back ends on devices whose calls torch records itself, with states that only it can see (CUDA events)."""
-_MOST = 1 << 16
-"""Signatures that are found again; a job that never calls the same thing twice must not fill the memory."""
 
 
 class Signature(NamedTuple):
@@ -32,6 +31,7 @@ class Signatures:
         self._texts: dict[int, dict[str, Any]] = {}
         self.native_groups: set[str] = set()
         """Names of groups with calls that are left to torch's own recorder."""
+        ring.on_renewal.append(self._keep)
 
     def of(self, operation: Operation, args: Sequence[Any], group: Group, pg: Any) -> Signature:
         made = operation.operator, group.number, operation.key(args)
@@ -66,15 +66,18 @@ class Signatures:
             signature = Signature(0, False)
         else:
             signature = self._store(describe(operation, args, group, backend), on_cpu)
-        if len(self._known) < _MOST:
-            self._known[made] = signature
+        self._known[made] = signature
         return signature
+
+    def _keep(self, kept: dict[int, set[int]]) -> None:
+        numbers = kept.get(SIGNATURE, set()) | {0}
+        self._known = {made: known for made, known in self._known.items() if known.number in numbers}
+        self._texts = {number: text for number, text in self._texts.items() if number in numbers}
 
     def _store(self, text: dict[str, Any], on_cpu: bool) -> Signature:
         self._made = number = self._made + 1
-        if len(self._texts) < _MOST:
+        if self._ring.text(SIGNATURE, number, text):
             self._texts[number] = text
-        self._ring.text(SIGNATURE, number, text)
         return Signature(number, on_cpu)
 
 

@@ -15,7 +15,7 @@ from recorder.job.calls import Calls
 from recorder.job.options import Options
 from recorder.job.say import say
 from recorder.paths import ring_path
-from recorder.ringfile import Ring
+from recorder.ring import Ring
 
 _PATIENCE_S = 20.0
 MOST_REASONS = 50
@@ -94,7 +94,7 @@ class Session:
         self, reasons: list[str], demanded: bool, stuck: bool, error: BaseException | None
     ) -> tuple[bool, dict[str, Any]]:
         newest, incident = self.ring.newest, self._incident
-        if incident is not None and incident.newest == newest and not demanded:
+        if incident is not None and not demanded and self._goes_on(incident):
             later = incident.dump["recorder"]["later_reasons"]
             later += reasons[: max(0, MOST_REASONS - len(later))]
             incident.dump["recorder"]["stuck"] |= stuck
@@ -119,6 +119,15 @@ class Session:
         if not demanded:
             self._incident = _Incident(newest, dump)
         return True, dump
+
+    def _goes_on(self, incident: _Incident) -> bool:
+        """Nothing was called since, and what was open has not completed: a slow rank may have come after all."""
+        if incident.newest != self.ring.newest:
+            return False
+        self.calls.poll()
+        open_ = [e["record_id"] for e in incident.dump["entries"] if e["state"] != "completed"]
+        records = (self.ring.look(number) for number in open_)
+        return not any(record is not None and record.flags & ringfile.COMPLETED for record in records)
 
     def fetch(
         self, *, include_collectives: bool = True, include_stack_traces: bool = True, only_active: bool = False
@@ -173,6 +182,7 @@ class Session:
         self.calls.poll()
         self.calls.in_flight.clear()  # what isn't over never will be, and its Work keeps tensors and the group alive
         self.calls.groups.close()
+        self.ring.on_renewal.clear()  # who is told holds the ring: jobs without a collector would keep both
         self.ring.finish(how)
 
     def say(self, text: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import atexit
 import functools
+import multiprocessing
+import multiprocessing.util
 import os
 import signal
 import sys
@@ -153,6 +155,8 @@ def _start(pg: Any, store: Any) -> None:
         if process.watch is None:
             process.signals = Signals(_numbers(process.options.signals))
             process.watch = Watch(process.signals, _group_exists)
+            if multiprocessing.parent_process() is not None:  # these end without running what atexit has
+                multiprocessing.util.Finalize(None, _at_child_exit, exitpriority=100)
         process.watch.begin(session, store, peers.prefix(process.generation))
     except BaseException:
         session.finish(ringfile.EXITED)  # of a ring that nothing is written into no one shall say that it was killed
@@ -248,6 +252,19 @@ def _at_exit() -> None:
     if process.watch is not None:
         process.watch.flush(_FLUSH_S)
         _end(process.watch, ringfile.EXITED if _group_exists() else ringfile.DESTROYED)
+
+
+def _at_child_exit() -> None:
+    """As `_at_exit`, in a process of `multiprocessing`, which catches exceptions before any hook sees them.
+
+    `torch.multiprocessing.spawn` hands them on and exits: then it is the context of the SystemExit.
+    """
+    error = sys.exc_info()[1]
+    if isinstance(error, SystemExit):
+        error = error.__context__
+    if error is not None:
+        _uncaught(error, ends=True)
+    _at_exit()
 
 
 def _end(watch: Watch, how: int) -> None:

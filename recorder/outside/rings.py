@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from recorder import export, files, ringfile, stacks
 from recorder.ringfile import COMPLETED, FAILED, Header, Record
@@ -59,9 +60,18 @@ def paths(folder: str) -> Iterator[str]:
             yield from (os.path.join(where, name) for name in sorted(names) if _NAME.match(name))
 
 
+def _open(path: str) -> BinaryIO:
+    """Without waiting for whatever stands there in place of a file. Raises OSError."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError("no regular file")
+    return file
+
+
 def read(path: str) -> Found | str:
     try:
-        with open(path, "rb") as file:
+        with _open(path) as file:
             contents = ringfile.read(file.read())
     except (OSError, ValueError) as error:
         return f"{path}: {error}"
@@ -71,7 +81,7 @@ def read(path: str) -> Found | str:
 def glance(path: str) -> Found | None:
     """The ring without its texts, which is quick; None when it can't be read."""
     try:
-        with open(path, "rb") as file:
+        with _open(path) as file:
             head = file.read(ringfile.HEADER_SIZE)
             slots = ringfile.slots_end(ringfile.read_header(head)) - len(head)
             if slots > os.fstat(file.fileno()).st_size:
@@ -85,7 +95,7 @@ def glance(path: str) -> Found | None:
 def host_of(path: str) -> str:
     """Empty when it can't be read."""
     try:
-        with open(path, "rb") as file:
+        with _open(path) as file:
             return ringfile.read_header(file.read(ringfile.HEADER_SIZE)).host
     except (OSError, ValueError):
         return ""

@@ -21,6 +21,7 @@ from frtui.load.names import Name, parse
 from frtui.load.rings import MAGIC
 from frtui.model import Frame
 from recorder import ringfile
+from recorder.ring import Ring
 from tests.dumps import DEFAULT, T0, dump, entry, write
 from tests.recorded import SECOND, recorded, ring, texts
 
@@ -288,7 +289,7 @@ def hostile(folder: Path, stack: object, signature: object, calls: int = 3_000) 
     path = folder / "recorder" / "ring.r1.frr"
     path.parent.mkdir(parents=True, exist_ok=True)
     with mock.patch("time.time_ns", return_value=T0):
-        made = ringfile.Ring(str(path), calls, 1, 4)
+        made = Ring(str(path), calls, 1, 4)
         texts(made, (0, 1))
         made.text(ringfile.STACK, 2, stack)
         made.text(ringfile.SIGNATURE, 2, signature)

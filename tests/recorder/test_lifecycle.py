@@ -37,6 +37,8 @@ ALONE = [
     ("forks_ranks",),
     ("child_has_own_group",),
     ("spawns_ranks",),
+    ("spawned_rank_raises",),
+    *[("process_raises", method) for method in ("fork", "spawn")],
     ("leaves_while_it_asks_the_store",),
     ("cycles",),
     ("disables",),
@@ -98,6 +100,15 @@ def test_a_forked_child_is_recorded_in_a_group_of_its_own(ended: Ended) -> None:
 
 def test_ranks_are_spawned(ended: Ended) -> None:
     ended("spawns_ranks")
+
+
+def test_a_spawned_rank_raises(ended: Ended) -> None:
+    ended("spawned_rank_raises")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_process_of_multiprocessing_raises(method: str, ended: Ended) -> None:
+    ended("process_raises", method)
 
 
 def test_nothing_stays_of_groups_that_are_destroyed(ended: Ended) -> None:

@@ -121,7 +121,7 @@ def test_rings_of_other_hosts_and_damaged_ones(
     data = ring.read_bytes()
     host = ringfile.read(data).header.host.encode()
     start = data.index(host)
-    beat, where = ringfile._HEARTBEAT, struct.calcsize("<8sIIQQQQ")
+    beat, where = ringfile.HEARTBEAT_AT, struct.calcsize("<8sIIQQQQ")
 
     def leave(rank: int, name: bytes, heartbeat: int) -> None:
         changed = bytearray(data)

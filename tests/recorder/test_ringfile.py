@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from recorder import export, ringfile
 from recorder.outside import rings
-from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, ISSUED, SIGNATURE, STACK, THREAD, Contents, Ring
+from recorder.ring import Ring
+from recorder.ringfile import COMPLETED, ERROR, FAILED, GROUP, ISSUED, SIGNATURE, STACK, THREAD, Contents
 from tests.recorder.running import ROOT, environment
 
 many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -84,6 +85,7 @@ def test_what_is_written_is_read(steps: list[tuple[Any, ...]], slots: int, tmp_p
 
 
 def test_texts_outgrow_their_area_until_there_is_no_more_room(tmp_path: Path) -> None:
+    """Each is new, and may be about to be named: they all stay."""
     ring = Ring(str(tmp_path / "ring.r0.frr"), 4, 0, 1)
     before = os.stat(ring.path).st_size
     number = put(ring)
@@ -96,6 +98,38 @@ def test_texts_outgrow_their_area_until_there_is_no_more_room(tmp_path: Path) ->
     assert ring.lost_texts == 40 - len(stored)
     assert contents.records[0].flags == ISSUED | COMPLETED
     assert os.listdir(tmp_path) == ["ring.r0.frr"]
+
+
+def test_texts_that_no_record_names_any_more_make_room(tmp_path: Path) -> None:
+    ring = Ring(str(tmp_path / "ring.r0.frr"), 4, 0, 1)
+    told: list[dict[int, set[int]]] = []
+    ring.on_renewal.append(told.append)
+    ring.text(GROUP, 0, {"name": "0"})
+    for number in range(1, 20_001):
+        assert ring.text(STACK, number, "x" * 500)
+        put(ring, stack=number)
+    assert os.stat(ring.path).st_size < 4 << 20
+    contents = ringfile.read(bytes_of(ring))
+    assert contents.texts[GROUP] == {0: {"name": "0"}}
+    assert (
+        {record.stack for record in contents.records} == {19_997, 19_998, 19_999, 20_000} <= set(contents.texts[STACK])
+    )
+    assert len(contents.texts[STACK]) < 3000
+    assert told[-1][STACK] <= set(contents.texts[STACK]), "who was told what is left may go on naming it"
+
+
+def test_the_ring_of_a_rank_that_was_killed_is_kept(tmp_path: Path) -> None:
+    """By the next process that records into the folder, if nobody has made a dump of it."""
+    path = tmp_path / "ring.r0.frr"
+    program = "import os, sys; from recorder.ring import Ring; put = Ring(sys.argv[1], 4, 0, 1).put; "
+    program += "put(1, 0, 0, 2, 1, 0, 1, 0, 0); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", program, str(path)], cwd=ROOT, check=False)
+    first = path.read_bytes()
+    Ring(str(path), 4, 0, 1)
+    kept = tmp_path / "ring.r0.earlier1.frr~"
+    assert kept.read_bytes() == first
+    Ring(str(path), 4, 0, 1)
+    assert sorted(os.listdir(tmp_path)) == ["ring.r0.earlier1.frr~", "ring.r0.frr"], "an empty one is worth nothing"
 
 
 def check(data: bytes) -> Contents | None:
@@ -148,8 +182,8 @@ def test_texts_of_any_shape(kind: int, content: object, filled: bytes) -> None:
     head = ringfile.read_header(filled)
     text = json.dumps(content).encode()
     number = 0 if kind == GROUP else 1
-    data = bytearray(filled[: head.texts_end]) + ringfile._TEXT.pack(kind, number, len(text)) + text
-    ringfile._U64.pack_into(data, ringfile._TEXTS_END, len(data))
+    data = bytearray(filled[: head.texts_end]) + ringfile.TEXT.pack(kind, number, len(text)) + text
+    ringfile.U64.pack_into(data, ringfile.TEXTS_END_AT, len(data))
     check(bytes(data))
 
 
@@ -181,7 +215,8 @@ def test_a_prefix_that_leads_elsewhere_stays_in_the_folder(filled: bytes, tmp_pa
 
 WRITER = """
 import sys
-from recorder.ringfile import COMPLETED, ISSUED, STACK, Ring
+from recorder.ring import Ring
+from recorder.ringfile import COMPLETED, ISSUED, STACK
 ring = Ring(sys.argv[1], 64, 0, 1)
 number = 0
 while True:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -196,6 +197,38 @@ def spawned(rank: int, folder: Path) -> None:
     init(folder, rank, 2)
     call(3)
     dist.destroy_process_group()
+
+
+def fails(rank: int, folder: Path) -> None:
+    enable(folder)
+    init(folder, rank, 1, "fake")
+    call(3)
+    raise ValueError("boom")
+
+
+def dumped_failure(folder: Path) -> None:
+    found = pickle.loads((folder / "rank_0").read_bytes())["exception"]
+    assert (found["type"], found["message"], found["frames"][0]["name"]) == ("ValueError", "boom", "fails")
+
+
+def spawned_rank_raises(folder: Path) -> None:
+    """`torch.multiprocessing.spawn` catches what its ranks raise."""
+    try:
+        torch.multiprocessing.spawn(fails, (folder,), nprocs=1)
+    except torch.multiprocessing.ProcessRaisedException:
+        dumped_failure(folder)
+    else:
+        raise AssertionError
+
+
+def process_raises(folder: Path, method: str) -> None:
+    """So does `multiprocessing`, which prints it."""
+    context: Any = multiprocessing.get_context(method)
+    child = context.Process(target=fails, args=(0, folder))
+    child.start()
+    child.join()
+    assert child.exitcode == 1
+    dumped_failure(folder)
 
 
 def spawns_ranks(folder: Path) -> None:
