@@ -39,7 +39,7 @@ class Calls:
         self.signatures = Signatures(ring)
         self.in_flight: dict[Any, Flight] = {}
         """By Work, oldest first; at most as many as the ring holds, after a poll: what left it needs no end."""
-        self.on_failure: Callable[[int, str, str], None] = lambda record, name, error: None
+        self.on_failure: Callable[[str, str], None] = lambda name, error: None
         self.faults = 0
         """Calls that could not be recorded, for a fault of ours."""
         self._stacks = None if stack == "none" else CallStacks(ring, stack == "cpp")
@@ -98,7 +98,7 @@ class Calls:
         """The call raised, when it was made or when it was waited for."""
         text = f"{type(error).__name__}: {message(error)}"[:1000]
         self.ring.complete(flight[0], flight[1] | FAILED, self._error(text))
-        self.on_failure(flight[0], self.name_of(flight[0]), text)
+        self.on_failure(self.name_of(flight[0]), text)
 
     def waited(self, work: Any, flight: Flight, error: BaseException | None) -> None:
         """A wait is over. On the CPU that is the end of the call: gloo's reduce_scatter never says so itself."""
@@ -146,9 +146,13 @@ class Calls:
         return None if record is None or number <= after or record.flags & (COMPLETED | FAILED) else record
 
     def name_of(self, record: int) -> str:
-        """The operation of a record, for messages; `a call` when it has left the ring."""
+        """For messages: `all_reduce #3 of default_pg`; `a call` when it has left the ring."""
         found = self.ring.look(record)
-        return self.signatures.name(found.signature if found else 0)
+        if found is None:
+            return "a call"
+        group = next((group.desc for group in self.groups if group.number == found.group), "a group")
+        number = f" #{found.collective_seq}" if not found.flags & P2P else ""
+        return f"{self.signatures.name(found.signature)}{number} of {group}"
 
     def _oldest(self, most: int) -> list[tuple[Any, Flight]]:
         try:

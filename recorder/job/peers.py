@@ -164,7 +164,7 @@ class Peers:
     def _write(self, reason: str) -> None:
         try:
             with open(self._file, "w") as file:
-                json.dump({"reason": reason}, file)
+                json.dump({"reason": reason, "time": time.time()}, file)
             self._seen = _changed(self._file)
         except OSError:
             pass
@@ -189,10 +189,12 @@ def _changed(path: str) -> int:
 
 
 def _request(path: str) -> str:
-    """The reason in a request file; a person may have made it with `touch`."""
+    """The reason in a request file; a person may have made it, or touched an old one."""
     try:
         with open(path) as file:
-            return str(json.loads(file.read(4096))["reason"])[:1000]
+            told = json.loads(file.read(4096))
+            touched = os.fstat(file.fileno()).st_mtime - float(told["time"]) > _PATIENCE.total_seconds()
+            return f"asked by touching {path}" if touched else str(told["reason"])[:1000]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"asked by {path}"
 

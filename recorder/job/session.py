@@ -160,7 +160,7 @@ class Session:
         if age < limit:
             return None
         self._stuck = record.id
-        return f"call {record.id} ({self.calls.name_of(record.id)}) has been open for {age:.1f} s"
+        return f"{self.calls.name_of(record.id)} has been open for {age:.1f} s"
 
     def _age(self, record: int) -> float:
         """For how long the oldest open call has been that. Not by the clock on the wall, which may jump."""

@@ -69,6 +69,8 @@ def enable(options: Options) -> None:
     if not dist.is_available():
         raise RuntimeError("this torch was built without torch.distributed: there is nothing to record")
     if _process is not None:
+        if _process.watch is None:  # RECORDER=1 came first; who asks in person knows better
+            _process.options = options
         return
     from torch.distributed import distributed_c10d
 

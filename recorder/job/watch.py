@@ -122,8 +122,8 @@ class Watch:
             session.say(f"no socket for requests ({error}); signals and the request file still work")
             return None
 
-    def _failed(self, record: int, name: str, error: str) -> None:
-        self.request(f"call {record} ({name}) failed: {error[:300]}")
+    def _failed(self, name: str, error: str) -> None:
+        self.request(f"{name} failed: {error[:300]}")
 
     def _run(self) -> None:
         while not self._stopped:

@@ -144,7 +144,7 @@ class Observer:
         for folder in {os.path.dirname(ring.path) for ring in self._here() if ring.alive()}:
             try:
                 with open(paths.request_path(folder), "w") as file:
-                    json.dump({"reason": reason}, file)
+                    json.dump({"reason": reason, "time": time.time()}, file)
             except OSError as error:
                 print(f"recorder: {clean(str(error))}", file=sys.stderr)
 

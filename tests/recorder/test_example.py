@@ -21,7 +21,7 @@ EXAMPLE = "recorder.examples.crash"
 SOURCE = (ROOT / "recorder" / "examples" / "crash.py").read_text(encoding="utf-8").splitlines()
 EXTRA = 1 + next(n for n, line in enumerate(SOURCE) if "all_reduce(b)" in line)
 ANALYZE = "import sys; from torch.distributed.flight_recorder.fr_trace import main; main(sys.argv[1:])"
-WAYS = ("module", "variable")
+WAYS = ("module", "variable", "both")
 
 
 def _autoloads() -> bool:
@@ -37,7 +37,7 @@ def _autoloads() -> bool:
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """What the example left, by how the recorder was switched on."""
-    found = {way: tmp_path_factory.mktemp(way) for way in WAYS if way != "variable" or _autoloads()}
+    found = {way: tmp_path_factory.mktemp(way) for way in WAYS if way == "module" or _autoloads()}
     with ExitStack() as stack:
         jobs = []
         for way, folder in found.items():
@@ -45,6 +45,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             more = {"CUDA_VISIBLE_DEVICES": "", "TORCH_FR_BUFFER_SIZE": "2000"}
             if way == "variable":
                 more.update(RECORDER="1", TORCH_FR_DUMP_TEMP_FILE=str(folder / PREFIX))
+            elif way == "both":  # what is asked for on the command line counts
+                more.update(RECORDER="1", TORCH_FR_DUMP_TEMP_FILE=str(folder / "elsewhere" / PREFIX))
             on = [] if way == "variable" else recorder(folder)
             command = torchrun(2, *on, "-m", EXAMPLE)
             jobs.append((stack.enter_context(running(command, folder / "job.log", **more)), folder / "job.log"))
