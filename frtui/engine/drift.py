@@ -7,23 +7,28 @@ differently, so the batches are taken off again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from frtui.model import Job, Rank
 
 
-def collective_numbers(job: Job, rank: Rank) -> dict[int, int]:
-    """row -> number of each collective, without the batches that were counted; other rows are left out."""
+def mended_numbers(job: Job, rank: Rank, rows: Mapping[int, list[int]]) -> dict[int, int]:
+    """row -> number of each collective, without the batches that were counted; only where that is another number.
+
+    `rows`: the rank's calls by group.
+    """
     e = rank.entries
-    rows: dict[int, list[int]] = {}
-    for row in rank.calls:
-        rows.setdefault(e.group[row], []).append(row)
     numbers: dict[int, int] = {}
+    if 1 not in e.p2p:
+        return numbers
     for mine in rows.values():
-        drifting = any(e.p2p[row] for row in mine) and _drifts(job, rank, mine)
-        batches = _batches_before(job, rank, mine) if drifting else 0
+        if not any(e.p2p[row] for row in mine) or not _drifts(job, rank, mine):
+            continue
+        batches = _batches_before(job, rank, mine)
         for row in mine:
             if not e.p2p[row]:
                 numbers[row] = e.seq[row] - batches
-            elif drifting and _is_batch(job, rank, row):
+            elif _is_batch(job, rank, row):
                 batches += 1
     return numbers
 

@@ -8,10 +8,11 @@ two counts its point-to-point calls on each rank for itself.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from frtui.engine.drift import collective_numbers
+from frtui.engine.drift import mended_numbers
 from frtui.model import NONE, Job, Rank, Signature
 
 
@@ -20,18 +21,19 @@ class Lane:
 
     __slots__ = ("_row_of", "rows", "seqs")
 
-    def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.seqs: list[int] = []
-        self._row_of: dict[int, int] = {}
-
-    def add(self, row: int, seq: int) -> None:
-        self.rows.append(row)
-        self.seqs.append(seq)
-        self._row_of.setdefault(seq, row)
+    def __init__(self, rows: list[int], seqs: list[int]) -> None:
+        self.rows, self.seqs = rows, seqs
+        self._row_of: dict[int, int] | None = None
 
     def row(self, seq: int) -> int | None:
         """Row of the call with that sequence number; None where the ring does not hold it."""
+        near = seq - self.seqs[0]
+        if 0 <= near < len(self.seqs) and self.seqs[near] == seq and (not near or self.seqs[near - 1] != seq):
+            return self.rows[near]  # numbers without a gap, as nearly all are: most lanes never need the table
+        if self._row_of is None:
+            self._row_of = {}
+            for row, number in zip(self.rows, self.seqs):
+                self._row_of.setdefault(number, row)
         return self._row_of.get(seq)
 
     @property
@@ -78,10 +80,14 @@ class Lanes:
     channels: dict[ChannelKey, Channel] = field(default_factory=dict)
     passing: set[int] = field(default_factory=set)
     """Groups in which somebody sends or receives."""
-    numbers: dict[int, dict[int, int]] = field(default_factory=dict)
-    """rank -> row -> the number by which a collective is matched across ranks: its seq, less any drift."""
+    mended: dict[int, dict[int, int]] = field(default_factory=dict)
+    """rank -> row -> the number of a collective, where drift has made it another than its seq."""
     open: dict[int, list[int]] = field(default_factory=dict)
     """rank -> rows of its unfinished calls, oldest first."""
+
+    def number(self, rank: int, row: int) -> int:
+        """By which a collective is matched across ranks: its seq, less any drift."""
+        return self.mended[rank].get(row, self.job.ranks[rank].entries.seq[row])
 
     def lane(self, group: int, rank: int) -> Lane | None:
         return self.collectives.get(group, {}).get(rank)
@@ -121,26 +127,45 @@ def build(job: Job) -> Lanes:
 
 def _add_rank(lanes: Lanes, rank: Rank) -> None:
     e = rank.entries
-    mine: dict[int, Lane] = defaultdict(Lane)
-    numbers = lanes.numbers[rank.rank] = collective_numbers(lanes.job, rank)
-    last_done: dict[int, int] = {}
-    for row in rank.calls:
-        if e.p2p[row]:
-            _add_p2p(lanes, rank, row)
-        elif e.seq[row] != NONE:
-            mine[e.group[row]].add(row, numbers[row])
-        if e.done[row]:
-            last_done[e.group[row]] = row
-    for group, lane in mine.items():
-        lanes.collectives.setdefault(group, {})[rank.rank] = lane
-    # A collective without a number cannot be matched with anybody's.
-    matched = (r for r in rank.calls if e.p2p[r] or e.seq[r] != NONE)
-    finished = _finished_members(rank)
-    # A group's calls run in order on one stream: what precedes a finished call is finished, whatever
-    # its entry says (calls recorded during CUDA graph capture stay `scheduled` for ever).
-    still_open = [r for r in matched if not e.done[r] and r > last_done.get(e.group[r], NONE) and r not in finished]
+    by_group = _by_group(rank)
+    mended = lanes.mended[rank.rank] = mended_numbers(lanes.job, rank, by_group)
+    p2p = 1 in e.p2p
+    for group, rows in by_group.items():
+        mine = [row for row in rows if not e.p2p[row] and e.seq[row] != NONE] if p2p or NONE in e.seq else rows
+        if mine:
+            seqs = [mended.get(row, e.seq[row]) for row in mine] if mended else list(map(e.seq.__getitem__, mine))
+            lanes.collectives.setdefault(group, {})[rank.rank] = Lane(mine, seqs)
+    if p2p:
+        for row in rank.calls:
+            if e.p2p[row]:
+                _add_p2p(lanes, rank, row)
+    still_open = _still_open(rank, by_group)
     # Who ended in order waits for nobody; a call that failed before that may well be what the others wait in.
     lanes.open[rank.rank] = [r for r in still_open if r in rank.call_errors] if rank.ended else still_open
+
+
+def _by_group(rank: Rank) -> dict[int, list[int]]:
+    """The rank's calls by group, in one pass of C code for each group: there are few."""
+    groups = list(map(rank.entries.group.__getitem__, rank.calls))
+    return {group: [row for row, g in zip(rank.calls, groups) if g == group] for group in dict.fromkeys(groups)}
+
+
+def _still_open(rank: Rank, by_group: Mapping[int, list[int]]) -> list[int]:
+    """Rows of the unfinished calls.
+
+    A group's calls run in order on one stream: what precedes a finished call is finished, whatever its entry says
+    (calls recorded during CUDA graph capture stay `scheduled` for ever). A collective without a number cannot be
+    matched with anybody's.
+    """
+    e = rank.entries
+    if 0 not in e.done:
+        return []
+    found: list[int] = []
+    for rows in by_group.values():
+        after = next((n for n in range(len(rows), 0, -1) if e.done[rows[n - 1]]), 0)
+        found += rows[after:]
+    finished = _finished_members(rank)
+    return sorted(row for row in found if (e.p2p[row] or e.seq[row] != NONE) and row not in finished)
 
 
 def _finished_members(rank: Rank) -> set[int]:
@@ -151,7 +176,7 @@ def _finished_members(rank: Rank) -> set[int]:
     before the next call, or a number that pg_status, which then counts sends and recvs, says is finished.
     """
     e = rank.entries
-    if any(e.done):
+    if 1 in e.done:
         return set()
     members: dict[tuple[int, int], list[int]] = defaultdict(list)
     for row in rank.calls:

@@ -32,6 +32,8 @@ class Tokens:
     _keys: dict[int, int] = field(default_factory=dict)
     _sites: dict[int, Frame | None] = field(default_factory=dict)
     _forms: dict[tuple[int, int], int] = field(default_factory=dict)
+    _made: dict[tuple[int, int, int], Token] = field(default_factory=dict)
+    """(signature, stack, group) -> its token."""
     _dtypes: bool = True
 
     def __post_init__(self) -> None:
@@ -105,16 +107,25 @@ class Tokens:
         members), peers are counted from the rank itself.
         """
         e = self.job.ranks[rank].entries
+        in_group = list(map(e.group.__getitem__, rows)) if groups else [NONE] * len(rows)
+        made = zip(map(e.signature.__getitem__, rows), map(e.stack.__getitem__, rows), in_group)
+        known: dict[tuple[int, int, int], Token] = {} if ring else self._made
         tokens = []
-        for row in rows:
-            key = self._ring_key(e.signature[row], ring) if ring else self._key_id(e.signature[row])
-            site = self._site_id(e.stack[row])
-            if groups and key >= 0:
-                key = self._intern((key, self.job.groups[e.group[row]].kind))
-            tokens.append(Token(key, site, self._form_id(e.signature[row], e.stack[row])))
+        for what in made:  # a loop makes the same few calls again and again
+            token = known.get(what)
+            if token is None:
+                token = known[what] = self._token(*what, ring)
+            tokens.append(token)
         still_open = set(self.lanes.open[rank])
-        done = next((n for n, row in enumerate(rows) if row in still_open), len(rows))
+        done = next((n for n, row in enumerate(rows) if row in still_open), len(rows)) if still_open else len(rows)
         return Sequence(rank, tuple(rows), tuple(tokens), done)
+
+    def _token(self, signature: int, stack: int, group: int, ring: tuple[int, int] | None) -> Token:
+        """`group` is NONE where the kind of group does not count."""
+        key = self._ring_key(signature, ring) if ring else self._key_id(signature)
+        if group != NONE and key >= 0:
+            key = self._intern((key, self.job.groups[group].kind))
+        return Token(key, self._site_id(stack), self._form_id(signature, stack))
 
     def in_group(self, group: int, rank: int, start: int) -> Sequence | None:
         """The collectives of a rank in a group from sequence number `start` on."""
