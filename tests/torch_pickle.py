@@ -1,25 +1,44 @@
 """Pickles byte for byte as torch's C++ writer makes them (torch::jit::Pickler, protocol 2).
 
-Python's own pickler memoises every list and dict; torch memoises strings and frames only. Readers that walk
-opcodes, cut files and speed measurements need the real thing.
+Python's own pickler memoises every list and dict; torch memoises strings, the dump itself, and frames that it meets
+again. Readers that walk opcodes, cut files and speed measurements need the real thing.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from typing import Any
 
 
 def dumps(raw: Any) -> bytes:
-    writer = _Writer()
+    writer = _Writer(_frames(raw))
     writer.value(raw)
+    if isinstance(raw, dict):
+        writer.put("the dump")
     return b"\x80\x02" + b"".join(writer.out) + b"."
 
 
+def _frames(raw: Any) -> Counter[object]:
+    """How often each frame occurs."""
+    rows = raw.get("entries", ()) if isinstance(raw, dict) else raw
+    stacks = [row["frames"] for row in rows if isinstance(row, dict) and isinstance(row.get("frames"), list)]
+    return Counter(_key(frame) for stack in stacks for frame in stack if _is_frame(frame))
+
+
+def _is_frame(raw: Any) -> bool:
+    return isinstance(raw, dict) and set(raw) == {"name", "filename", "line"}
+
+
+def _key(frame: dict[str, Any]) -> object:
+    return frame["name"], frame["filename"], frame["line"], "frame"
+
+
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, frames: Counter[object]) -> None:
         self.out: list[bytes] = []
         self.memo: dict[object, int] = {}
+        self.frames = frames
 
     def value(self, raw: Any) -> None:
         if raw is None or isinstance(raw, bool):
@@ -37,7 +56,7 @@ class _Writer:
             self.out.append(bytes([0x84 + len(raw)]))
         elif isinstance(raw, list):
             self._list(raw)
-        elif set(raw) == {"name", "filename", "line"}:
+        elif _is_frame(raw):
             self._frame(raw)
         else:
             self._dict(raw)
@@ -56,15 +75,16 @@ class _Writer:
         self.out.append(b"u")
 
     def _frame(self, raw: dict[str, Any]) -> None:
-        key = (raw["name"], raw["filename"], raw["line"], "frame")
+        key = _key(raw)
         if not self._get(key):
             self._dict(raw)
-            self._put(key)
+            if self.frames[key] > 1:
+                self.put(key)
 
     def _shared(self, key: object, data: bytes) -> None:
         if not self._get(key):
             self.out.append(data)
-            self._put(key)
+            self.put(key)
 
     def _get(self, key: object) -> bool:
         slot = self.memo.get(key)
@@ -72,7 +92,7 @@ class _Writer:
             self.out.append(b"h" + bytes([slot]) if slot < 256 else b"j" + struct.pack("<I", slot))
         return slot is not None
 
-    def _put(self, key: object) -> None:
+    def put(self, key: object) -> None:
         slot = self.memo[key] = len(self.memo)
         self.out.append(b"q" + bytes([slot]) if slot < 256 else b"r" + struct.pack("<I", slot))
 

@@ -26,11 +26,14 @@ def fold(entries: Entries, signatures: Signatures, p2p_known: bool) -> None:
     `p2p_known`: the dump says which sequence number is which (`p2p_seq_id`, since version 2.1).
     """
     table = list(signatures.table)
+    closing = {index for index, signature in enumerate(table) if is_closing(signature)}
+    if not closing:
+        return
     lanes: dict[tuple[int, int], list[int]] = {}
-    for row in range(len(entries)):
-        lane = lanes.setdefault((entries.group[row], entries.thread[row]), [])
-        signature = table[entries.signature[row]]
-        if is_closing(signature):
+    kinds = entries.signature[:]
+    for row, (group, thread, kind) in enumerate(zip(entries.group, entries.thread, kinds)):
+        lane = lanes.setdefault((group, thread), [])
+        if kind in closing:
             _close(entries, row, lane, signatures, table, p2p_known)
         lane.append(row)
 

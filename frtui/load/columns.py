@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from frtui.load.limits import Budget, length, lengths, text
+from frtui.load.source import Row, Source
 from frtui.model import NONE, Frame, Shape, Signature, Stack
 from frtui.text import clean
-
-Row = Mapping[str, Any]
 
 # c10::ScalarType in order; early builds wrote its number instead of its name (pytorch #126581).
 # fmt: off
@@ -21,6 +18,7 @@ _SCALAR_TYPES = (
     "Bits16", "Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz", "UInt16", "UInt32", "UInt64",
 )
 # fmt: on
+SIGNATURE_KEYS = ("profiling_name", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes")
 _MAX_DIMENSIONS = 64
 _INT64 = 1 << 63
 
@@ -37,34 +35,44 @@ class Faults:
         self.first = self.first or what
 
 
-def integers(rows: Sequence[Row], key: str, code: str, faults: Faults) -> array[int]:
+def integers(source: Source, key: str, faults: Faults) -> array[int]:
     """One integer column; NONE where the key is absent, None, or of no use."""
+    values = source.column(key)
+    if isinstance(values, array):
+        return values
     try:
-        return array(code, [row.get(key, NONE) for row in rows])
+        return array("q", values)
     except (TypeError, OverflowError):
-        return array(code, [integer(row.get(key), key, faults) for row in rows])
+        return array("q", [integer(value, key, faults) for value in values])
 
 
-def times(rows: Sequence[Row], key: str, faults: Faults) -> array[int]:
+def times(source: Source, key: str, faults: Faults) -> array[int]:
     """Nanoseconds since the epoch; JSON dumps say 0 for None."""
+    values = source.column(key)
+    if isinstance(values, array) and 0 not in values:
+        return values
     try:
-        return array("q", [row.get(key) or NONE for row in rows])
+        return array("q", [value or NONE for value in values])
     except (TypeError, OverflowError):
-        return array("q", [integer(row.get(key), key, faults) or NONE for row in rows])
+        return array("q", [integer(value, key, faults) or NONE for value in values])
 
 
-def floats(rows: Sequence[Row], key: str, faults: Faults) -> array[float]:
+def floats(source: Source, key: str, faults: Faults) -> array[float]:
+    if not source.has(key):
+        return array("d", [NONE]) * len(source)
+    values = source.column(key)
     try:
-        column = array("d", [row.get(key, NONE) for row in rows])
-        usable = all(map(math.isfinite, column))
+        column = array("d", values)
+        usable = sum(map(abs, column)) < _INT64  # False where one is not finite
     except (TypeError, OverflowError):
         usable = False
-    return column if usable else array("d", [number(row.get(key), key, faults) for row in rows])
+    return column if usable else array("d", [number(value, key, faults) for value in values])
 
 
-def flags(rows: Sequence[Row], key: str) -> array[int]:
+def flags(source: Source, key: str) -> array[int]:
     """1 where the value is true; a user's dump had 0 for False (pytorch #166095)."""
-    return array("b", [1 if row.get(key) is True or row.get(key) == 1 else 0 for row in rows])
+    kinds = source.kinds((key,))
+    return kinds.each((1 if row.get(key) is True or row.get(key) == 1 else 0 for row in kinds.rows), "b")
 
 
 def integer(value: object, key: str, faults: Faults) -> int:
@@ -102,12 +110,12 @@ class Signatures:
         self._by_raw: dict[tuple[object, ...], int] = {}
         self._faults, self._budget = faults, budget
 
-    def of(self, row: Row) -> int:
-        """Index of the signature of an entry. Equal raw values are recognised without looking inside."""
+    def of(self, row: Row, count: int) -> int:
+        """Index of the signature of as many entries. Equal raw values are recognised without looking inside."""
         get = row.get
         ins, outs = get("input_sizes", ()), get("output_sizes", ())
         ins_types, outs_types = get("input_dtypes", ()), get("output_dtypes", ())
-        self._budget.spend(lengths(ins) + lengths(outs) + length(ins_types) + length(outs_types))
+        self._budget.spend(count * (lengths(ins) + lengths(outs) + length(ins_types) + length(outs_types)))
         try:
             key = (
                 get("profiling_name"),
@@ -210,15 +218,15 @@ class Stacks:
         self._frames: dict[int, Frame | None] = {}
         self._faults, self._budget = faults, budget
 
-    def of(self, row: Row) -> int:
-        """Index of an entry's stack; NONE without one. Ids are safe: the caller holds all rows alive."""
+    def of(self, row: Row, count: int = 1) -> int:
+        """Index of the stack of as many entries; NONE without one. Ids are safe: the caller holds all rows alive."""
         frames = row.get("frames")
         if not frames:
             return NONE
         if not isinstance(frames, (list, tuple)):
             self._faults.add("frames is no list")
             return NONE
-        self._budget.spend(len(frames))
+        self._budget.spend(count * len(frames))
         ids = tuple(map(id, frames))
         index = self._by_ids.get(ids)
         if index is None:
@@ -239,5 +247,4 @@ class Stacks:
             self._faults.add(f"a frame is {_shown(raw)}")
             return None
         name, filename = (v if isinstance(v, str) else "??" for v in (raw.get("name"), raw.get("filename")))
-        line = integer(raw.get("line"), "line", self._faults)
-        return Frame(text(name), text(filename), max(line, 0))
+        return Frame(text(name), text(filename), max(integer(raw.get("line"), "line", self._faults), 0))

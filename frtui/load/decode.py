@@ -32,11 +32,21 @@ def decode(data: bytes, fault: str = "") -> Decoded:
 
     `fault`: what the rank of a ring wrote of its crash.
     """
+    return interpret(*unpack(data), fault)
+
+
+def unpack(data: bytes) -> tuple[bytes, str]:
+    """(`data` without their compression, how they are cut). Raises Unusable where they can't be a dump."""
     cut = ""
     if data[:2] == _GZIP:
         data, cut = gunzip(data)
     check_start(data[:512])
     _check_containers(data)
+    return data, cut
+
+
+def interpret(data: bytes, cut: str = "", fault: str = "") -> Decoded:
+    """The object in what `unpack` gives, the general way."""
     if rings.is_ring(data):
         return Decoded(rings.unpack(data, fault), "", len(data))
     decoded = _json(data) if is_json(data[:512]) else _pickle(data)

@@ -24,3 +24,7 @@ class Unusable(Exception):
         super().__init__(detail)
         self.problem = problem
         self.detail = detail
+
+
+class Odd(Exception):
+    """Not in every byte what torch writes: the general way decides what it is."""

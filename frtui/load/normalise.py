@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from frtui.load import batches
-from frtui.load.columns import Faults, Row, Signatures, Stacks, flags, floats, integers, times
+from frtui.load.columns import SIGNATURE_KEYS, Faults, Signatures, Stacks, flags, floats, integers, times
 from frtui.load.config import GroupName, as_dict, config, status
-from frtui.load.errors import Unusable
+from frtui.load.errors import Odd, Unusable
 from frtui.load.limits import Budget, text
 from frtui.load.recorded import Recorded, call_errors, recorded, with_unresolved
-from frtui.model import COMPLETED, NONE, STATE_NAMES, Entries, Signature, Stack, Status
+from frtui.load.source import Kinds, Row, Rows, Source, is_entry
+from frtui.load.tiles import Tiles
+from frtui.model import COMPLETED, NONE, SCHEDULED, STATE_NAMES, Entries, Signature, Stack, Status
 from frtui.text import clean
 
 NEWEST = (2, 10)
@@ -59,22 +61,23 @@ class Dump:
 
 
 def normalise(content: object, size: int) -> Dump:
-    """The dump in `content`, which took `size` bytes. Raises Unusable when it is none."""
-    raw: Any = {"entries": content} if isinstance(content, list) else content  # a bare list: torch 2.2
+    """The dump in `content`, which took `size` bytes. Raises Unusable when it is none, Odd as `tiles` does."""
+    # A bare list: torch 2.2.
+    raw: Any = {"entries": content} if isinstance(content, (list, Tiles)) else content
     if not isinstance(raw, dict) or not _looks_like_a_dump(raw):
         raise Unusable("not-a-dump", "readable, but holds no flight recorder dump (no `entries`, no `pg_config`)")
     faults, budget = Faults(), Budget(size)
     dump = Dump(version=_version(raw.get("version")))
     library = raw.get("comm_lib_version", raw.get("nccl_version"))
     dump.library = text(library) if isinstance(library, str) else ""
-    rows = with_unresolved(_rows(raw.get("entries"), faults), _rows(raw.get("unresolved"), faults))
-    budget.spend(_ROW * len(rows))
+    source = _source(raw, faults)
+    budget.spend(_ROW * len(source))
     dump.config = config(raw.get("pg_config"), faults, budget)
     dump.status = status(raw.get("pg_status"), faults)
-    _fill(dump, rows, faults, budget)
-    dump.recorded, dump.call_errors = recorded(raw, faults, budget), call_errors(rows, faults)
+    _fill(dump, source, faults, budget)
+    dump.recorded, dump.call_errors = recorded(raw, faults, budget), call_errors(source, faults)
     dump.by_id = any(not isinstance(key, str) for key in as_dict(raw.get("pg_config"))) or (
-        bool(rows) and not dump.config and not any("process_group" in row for row in rows)
+        len(source) > 0 and not dump.config and not source.has("process_group")
     )
     dump.malformed, dump.reason = faults.count, faults.first
     return dump
@@ -82,8 +85,10 @@ def normalise(content: object, size: int) -> Dump:
 
 def _looks_like_a_dump(raw: Mapping[Any, Any]) -> bool:
     entries = raw.get("entries")
+    if isinstance(entries, Tiles):
+        return True
     if isinstance(entries, list):
-        return not entries or any(isinstance(e, dict) and _is_entry(e) for e in entries)
+        return not entries or any(isinstance(e, dict) and is_entry(e) for e in entries)
     if entries is not None:
         return False
     return any(key in raw for key in ("pg_config", "pg_status")) or "version" in raw and "entries" not in raw
@@ -99,90 +104,105 @@ def _version(value: object) -> str:
     return clean(str(value)[:32]) if isinstance(value, (str, int, float)) else ""
 
 
+def _source(raw: Mapping[Any, Any], faults: Faults) -> Source:
+    entries = raw.get("entries")
+    if isinstance(entries, Tiles):
+        if "unresolved" in raw:
+            raise Odd
+        return entries
+    return Rows(with_unresolved(_rows(entries, faults), _rows(raw.get("unresolved"), faults)))
+
+
 def _rows(value: object, faults: Faults) -> list[Row]:
     if not isinstance(value, list):
         return []
-    rows: list[Row] = [row for row in value if isinstance(row, dict) and _is_entry(row)]
+    rows: list[Row] = [row for row in value if isinstance(row, dict) and is_entry(row)]
     for _ in range(len(value) - len(rows)):
         faults.add("an entry is no dict with a name and a number")
     return rows
 
 
-def _is_entry(row: Mapping[Any, Any]) -> bool:
-    """Anything else would pass for a call that nobody else has made and that never ends."""
-    return ("profiling_name" in row or "pg_id" in row) and (
-        "collective_seq_id" in row or "seq_id" in row or "p2p_seq_id" in row
-    )
-
-
-def _fill(dump: Dump, rows: Sequence[Row], faults: Faults, budget: Budget) -> None:
+def _fill(dump: Dump, source: Source, faults: Faults, budget: Budget) -> None:
     """All columns of the entries, and the tables they point into."""
+    before = faults.count
     signatures, stacks = Signatures(faults, budget), Stacks(faults, budget)
     e = dump.entries
-    _copy_columns(e, rows, faults)
-    e.signature = array("i", [signatures.of(row) for row in rows])
-    e.stack = array("i", [stacks.of(row) for row in rows])
-    e.thread = _threads(dump, rows)
-    e.group = _groups(dump, rows, faults)
-    _set_states(e, rows, list(signatures.table), faults)
-    batches.fold(e, signatures, any("p2p_seq_id" in row for row in rows))
+    _copy_columns(e, source, faults)
+    kinds = source.kinds(SIGNATURE_KEYS)
+    e.signature = kinds.each((signatures.of(row, count) for row, count in kinds.counted()), "i")
+    kinds = source.kinds(("frames",))
+    e.stack = kinds.each((stacks.of(row, count) for row, count in kinds.counted()), "i")
+    e.thread = _threads(dump, source)
+    e.group = _groups(dump, source, faults)
+    _set_states(e, source, list(signatures.table), faults)
+    batches.fold(e, signatures, source.has("p2p_seq_id"))
     dump.calls = array("i", [row for row, call in enumerate(e.call) if row == call])
     dump.signatures, dump.stacks = list(signatures.table), list(stacks.table)
+    if isinstance(source, Tiles) and faults.count > before:
+        raise Odd  # they were counted once a kind, and not for each entry
 
 
-def _copy_columns(e: Entries, rows: Sequence[Row], faults: Faults) -> None:
-    e.record = _either(rows, ("record_id",), faults)
-    e.seq = _either(rows, ("collective_seq_id", "seq_id"), faults)
-    e.p2p_seq = _either(rows, ("p2p_seq_id",), faults)
-    e.op_id = _either(rows, ("op_id",), faults)
-    e.timeout = _either(rows, ("timeout_ms",), faults)
-    e.retired = flags(rows, "retired")
-    e.call = array("i", range(len(rows)))
-    e.created = times(rows, "time_created_ns", faults)
-    e.started = times(rows, "time_discovered_started_ns", faults)
-    e.completed = times(rows, "time_discovered_completed_ns", faults)
-    e.duration = floats(rows, "duration_ms", faults)
-    if any("time_created_us" in row for row in rows):  # torch 2.2
-        micro = times(rows, "time_created_us", faults)
+def _copy_columns(e: Entries, source: Source, faults: Faults) -> None:
+    e.record = integers(source, "record_id", faults)
+    e.seq = integers(source, "collective_seq_id" if source.has("collective_seq_id") else "seq_id", faults)
+    e.p2p_seq = integers(source, "p2p_seq_id", faults)
+    e.op_id = integers(source, "op_id", faults)
+    e.timeout = integers(source, "timeout_ms", faults)
+    e.retired = flags(source, "retired")
+    e.call = array("i", range(len(source)))
+    e.created = times(source, "time_created_ns", faults)
+    e.started = times(source, "time_discovered_started_ns", faults)
+    e.completed = times(source, "time_discovered_completed_ns", faults)
+    e.duration = floats(source, "duration_ms", faults)
+    if source.has("time_created_us"):  # torch 2.2
+        micro = times(source, "time_created_us", faults)
         e.created = array("q", [us * 1000 if 0 < us < 1 << 53 else ns for us, ns in zip(micro, e.created)])
 
 
-def _either(rows: Sequence[Row], keys: tuple[str, ...], faults: Faults) -> array[int]:
-    key = next((key for key in keys if rows and key in rows[0]), keys[0])
-    return integers(rows, key, "q", faults)
-
-
-def _threads(dump: Dump, rows: Sequence[Row]) -> array[int]:
+def _threads(dump: Dump, source: Source) -> array[int]:
     table: dict[tuple[str, str], int] = {}
-    column = array("i")
-    for row in rows:
+
+    def index(row: Row) -> int:
         name, ident = row.get("thread_name"), row.get("thread_id")
         if not isinstance(name, str) and not isinstance(ident, str):
-            column.append(NONE)
-            continue
+            return NONE
         key = (name if isinstance(name, str) else "", ident if isinstance(ident, str) else "")
-        column.append(table.setdefault(key, len(table)))
+        return table.setdefault(key, len(table))
+
+    kinds = source.kinds(("thread_name", "thread_id"))
+    column = kinds.each(map(index, kinds.rows), "i")
     dump.threads = [f"{text(name)} {text(ident)}".strip() for name, ident in table]
     return column
 
 
-def _groups(dump: Dump, rows: Sequence[Row], faults: Faults) -> array[int]:
+def _groups(dump: Dump, source: Source, faults: Faults) -> array[int]:
     """Index into `dump.names` for each entry, and which `pg_id` is which."""
     table: dict[GroupName, int] = {}
     by_pair: dict[object, int] = {}
-    column = array("i")
-    for row in rows:
-        value, pg_id = row.get("process_group"), row.get("pg_id")
-        index = by_pair.get(value, NONE) if isinstance(value, tuple) else NONE
-        if index == NONE:
-            index = table.setdefault(_group_name(row, faults), len(table))
+
+    def index(row: Row) -> int:
+        value = row.get("process_group")
+        found = by_pair.get(value, NONE) if isinstance(value, tuple) else NONE
+        if found == NONE:
+            found = table.setdefault(_group_name(row, faults), len(table))
             if isinstance(value, tuple) and _is_pair(value):
-                by_pair[value] = index
-        column.append(index)
-        if isinstance(pg_id, int):
-            dump.pg_ids[pg_id] = index
-    dump.names = list(table)
-    return column
+                by_pair[value] = found
+        return found
+
+    kinds = source.kinds(("process_group", "pg_id"))
+    places = list(map(index, kinds.rows))
+    dump.names, dump.pg_ids = list(table), _pg_ids(kinds, places)
+    return kinds.each(places, "i")
+
+
+def _pg_ids(kinds: Kinds, places: Sequence[int]) -> dict[int, int]:
+    """What the last entry with it says of each `pg_id`."""
+    ids = {n: pg_id for n, row in enumerate(kinds.rows) if isinstance(pg_id := row.get("pg_id"), int)}
+    found = dict.fromkeys(ids.values(), NONE)
+    last = dict(zip(kinds.codes, range(len(kinds.codes))))
+    for code in sorted(ids, key=last.__getitem__):
+        found[ids[code]] = places[code]
+    return found
 
 
 def _group_name(row: Row, faults: Faults) -> GroupName:
@@ -207,16 +227,23 @@ def _undo_aborted(e: Entries) -> None:
         e.done = array("b", [done and not aborted for done, aborted in zip(e.done, late)])
 
 
-def _set_states(e: Entries, rows: Sequence[Row], table: Sequence[Signature], faults: Faults) -> None:
-    codes = {name: code for code, name in enumerate(STATE_NAMES)}
-    for row in rows:
-        state = row.get("state")
-        code = codes.get(state) if isinstance(state, str) else None
-        if code is None:
-            faults.add("state is none of scheduled, started, completed")
-        e.state.append(code or 0)
-    own = [table[index] for index in e.signature]
+def _set_states(e: Entries, source: Source, table: Sequence[Signature], faults: Faults) -> None:
+    kinds = source.kinds(("state",))
+    e.state = kinds.each((_state(row.get("state"), faults) for row in kinds.rows), "b")
+    e.done = array("b", map(COMPLETED.__eq__, e.state))
     # gloo's recorder never leaves `scheduled`: retiring is the only sign that an operation is over.
-    e.done = array("b", [s == COMPLETED or (r and sig.backend == "gloo") for s, r, sig in zip(e.state, e.retired, own)])
+    if any(gloo := [signature.backend == "gloo" for signature in table]):
+        own = map(gloo.__getitem__, e.signature)
+        e.done = array("b", [done or (r and g) for done, r, g in zip(e.done, e.retired, own)])
     _undo_aborted(e)
-    e.p2p = array("b", [f or sig.op.lower() in ("send", "recv") for f, sig in zip(flags(rows, "is_p2p"), own)])
+    e.p2p = flags(source, "is_p2p")
+    if any(p2p := [signature.op.lower() in ("send", "recv") for signature in table]):
+        own = map(p2p.__getitem__, e.signature)
+        e.p2p = array("b", [flag or p for flag, p in zip(e.p2p, own)])
+
+
+def _state(value: object, faults: Faults) -> int:
+    if isinstance(value, str) and value in STATE_NAMES:
+        return STATE_NAMES.index(value)
+    faults.add("state is none of scheduled, started, completed")
+    return SCHEDULED

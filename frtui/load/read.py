@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple, cast
 
-from frtui.load import rings
-from frtui.load.decode import MAX_BYTES, check_start, decode
-from frtui.load.errors import Unusable
+from frtui.load import rings, tiles
+from frtui.load.decode import MAX_BYTES, check_start, interpret, unpack
+from frtui.load.errors import Odd, Unusable
 from frtui.load.found import Found
 from frtui.load.normalise import NEWEST, Dump, newer, normalise
 from frtui.model import NONE, Problem
@@ -36,9 +36,13 @@ def read(file: Found, archive: IO[bytes] | None = None) -> Result:
     dump, cut = None, ""
     try:
         data = content(file, archive)
-        raw, cut, size = decode(data, rings.fault_beside(file.path) if file.ring and not file.offset else "")
-        del data  # as large as the file, and what was made of it is larger
-        dump = normalise(raw, size)
+        data, ends = unpack(data)
+        dump = None if ends else _as_tiles(data)
+        if dump is None:
+            fault = rings.fault_beside(file.path) if file.ring and not file.offset else ""
+            raw, cut, size = interpret(data, ends, fault)
+            del data  # as large as the file, and what was made of it is larger
+            dump = normalise(raw, size)
         dump.truncated = bool(cut)
         if cut and not (len(dump.entries) or dump.status):
             dump = None
@@ -52,6 +56,14 @@ def read(file: Found, archive: IO[bytes] | None = None) -> Result:
         detail = clean(f"frtui fails on it, which is a fault in frtui: {type(error).__name__}: {str(error)[:200]}")
         return Result(file.rank, None, [Problem(name, file.rank, "refused", detail)])
     return Result(file.rank, dump, _cut(file.rank, name, dump, cut) + _notes(file.rank, name, dump))
+
+
+def _as_tiles(data: bytes) -> Dump | None:
+    """The dump in `data`, the fast way; None where that can't tell, and the general one decides."""
+    try:
+        return normalise(tiles.read(data), len(data))
+    except Odd:
+        return None
 
 
 def content(file: Found, archive: IO[bytes] | None = None) -> bytes:

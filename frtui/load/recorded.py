@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from frtui.load.columns import Faults, Row, Stacks, integer
+from frtui.load.columns import Faults, Stacks, integer
 from frtui.load.limits import MAX_TEXT, Budget, text
+from frtui.load.source import Row, Source
 from frtui.model import DESTROYED, EXITED, NONE, Failure, Stack, Thread
 
 WRITERS = ("rank", "observer", "recover", "ring")
@@ -50,9 +51,13 @@ def with_unresolved(rows: list[Row], more: list[Row]) -> list[Row]:
     return sorted([*rows, *more], key=lambda row: n if isinstance(n := row.get("record_id"), int) else 0)
 
 
-def call_errors(rows: Sequence[Row], faults: Faults) -> dict[int, str]:
+def call_errors(source: Source, faults: Faults) -> dict[int, str]:
     """By row: the text of the exception with which a call ended."""
-    return {n: said for n, row in enumerate(rows) if "error" in row and (said := _prose(row["error"], "error", faults))}
+    if not source.has("error"):
+        return {}
+    kinds = source.kinds(("error",))
+    rows = enumerate(map(kinds.rows.__getitem__, kinds.codes))
+    return {n: said for n, row in rows if "error" in row and (said := _prose(row["error"], "error", faults))}
 
 
 def _of_recorder(raw: object, faults: Faults) -> Recorded:

@@ -205,10 +205,10 @@ def test_entries_that_are_none_are_no_empty_ring(tmp_path: Path, entries: Any) -
 
 
 def test_a_fault_of_ours_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(data: bytes, fault: str) -> decode.Decoded:
+    def fail(data: bytes, cut: str, fault: str) -> decode.Decoded:
         return decode.decode(data) if len(data) > 9 else {"a": decode.Decoded(None)}["\x1b"]
 
-    monkeypatch.setattr(read, "decode", fail)
+    monkeypatch.setattr(read, "interpret", fail)
     (problem,) = beside_a_good_one(tmp_path, b"\x80\x02}.")
     assert (problem.problem, problem.detail.isprintable()) == ("refused", True)
     assert "a fault in frtui: KeyError" in problem.detail

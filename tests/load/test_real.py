@@ -15,6 +15,7 @@ from frtui.load.opcodes import Shape, walk
 from frtui.model import Entries
 from tests import torch_pickle
 from tests.dumps import DEFAULT, dump, entry, write
+from tests.load.ways import same
 
 GLOO_JOB = """
 import os, pickle, sys, time
@@ -78,6 +79,7 @@ def test_json_of_torch_agrees_with_its_pickle(gloo_job: Path) -> None:
 def test_torch_writes_what_the_fast_way_knows(gloo_job: Path) -> None:
     data = (gloo_job / "nccl_trace_rank_0").read_bytes()
     assert walk(data) == (Shape.PLAIN, len(data))
+    assert same(data)
     assert torch_pickle.dumps(pickle.loads(data)).count(b"]") <= data.count(b"]")
 
 

@@ -92,7 +92,7 @@ def test_where_both_are_broken_both_are_told(tmp_path: Path) -> None:
 def test_what_lies_beside_a_ring_is_neither_opened_nor_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ring(tmp_path, 0, members=[0])
     beside = tmp_path / "recorder"
-    for name in ("fault.r0.log", "dump.request", "later1.r0.pkl~", "earlier12.r0.pkl~", ".ring.r0.frr.77.tmp"):
+    for name in ("fault.r0.log", "dump.request", "later1.r0.pkl~", "earlier12.r0.pkl~", ".ring.0123456789abcdef.tmp"):
         (beside / name).write_bytes(b"x")
     monkeypatch.chdir(beside)
     with socket.socket(socket.AF_UNIX) as server:
