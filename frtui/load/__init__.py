@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Callable, NamedTuple
+from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from frtui.load.assemble import Interned, assemble
 from frtui.load.discover import Listing, discover
@@ -17,7 +18,13 @@ from frtui.load.same_run import outdated, replace_outdated, take_out_old_rings
 from frtui.model import Job, Problem
 from frtui.text import clean
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 __all__ = ["Cancelled", "LoadError", "Progress", "load"]
+
+WORTH = 24 << 20
+"""Bytes of dumps below which starting processes takes longer than they save."""
 
 _WHERE = """\
 PyTorch writes one dump per rank when a collective times out, if the recorder is on:
@@ -51,11 +58,13 @@ def load(
     attempt: str | None = None,
     progress: Callable[[Progress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    executor: Executor | None = None,
 ) -> Job:
     """Read every dump in `source`: a folder, one dump, or a tar archive of either.
 
     `prefix` keeps only files whose names start with it; `attempt` picks one of several sub-folders that hold
-    the same ranks (default: the newest). Files that can't be read are listed in `Job.problems`.
+    the same ranks (default: the newest). Files that can't be read are listed in `Job.problems`. `executor` runs what
+    is done for each file (default: processes on this machine, where the files are large enough for them to pay).
 
     Raises LoadError when nothing could be read, Cancelled when `cancelled()` was true between two files.
     """
@@ -63,7 +72,8 @@ def load(
     collecting = gc.isenabled()
     gc.disable()  # millions of short-lived containers, none in cycles: collecting doubles the time
     try:
-        job, problems = _read_all(str(source), listing, progress, cancelled)
+        with _executor(listing, executor) as pool:
+            job, problems = _read_all(str(source), listing, progress, cancelled, pool)
     finally:
         if collecting:
             gc.enable()
@@ -71,6 +81,30 @@ def load(
     if not job.ranks:
         raise LoadError(_nothing_in(clean(str(source)), listing, problems), job.problems)
     return job
+
+
+@contextlib.contextmanager
+def _executor(listing: Listing, given: Executor | None) -> Iterator[Executor | None]:
+    """`given`, or processes of our own; None where reading here is as quick, or none can be started."""
+    if given is not None or len(listing.files) < 2 or sum(file.size for file in listing.files) < WORTH:
+        yield given
+        return
+    from frtui.load import workers  # not for small folders: what it imports takes as long as reading some of them
+
+    number = min(workers.count(), len(listing.files))
+    try:
+        own = workers.Workers(number) if number > 1 else None
+    except OSError:
+        own = None
+    if own is None:
+        yield None
+        return
+    whole = False
+    try:
+        yield own
+        whole = True
+    finally:
+        own.shutdown(cancel_futures=not whole)
 
 
 def _discover(source: Path, prefix: str | None, attempt: str | None, cancelled: Callable[[], bool] | None) -> Listing:
@@ -88,6 +122,7 @@ def _read_all(
     listing: Listing,
     progress: Callable[[Progress], None] | None,
     cancelled: Callable[[], bool] | None,
+    executor: Executor | None,
 ) -> tuple[Job, list[Problem]]:
     problems = list(listing.problems)
     dumps: dict[int, Dump] = {}
@@ -95,7 +130,7 @@ def _read_all(
     interned = Interned()
     total = sum(file.size for file in listing.files)
     done = 0
-    for n, (file, result) in enumerate(_results(listing), 1):
+    for n, (file, result) in enumerate(_results(listing, executor), 1):
         if cancelled is not None and cancelled():
             raise Cancelled
         problems += result.problems
@@ -110,10 +145,10 @@ def _read_all(
     return assemble(source, listing, files, dumps, interned), problems
 
 
-def _results(listing: Listing) -> Iterator[tuple[Found, Result]]:
+def _results(listing: Listing, executor: Executor | None) -> Iterator[tuple[Found, Result]]:
     """Every file, and then the rings of ranks whose dumps gave nothing."""
     failed = set()
-    for file, result in read_all(listing.files):
+    for file, result in read_all(listing.files, executor):
         failed |= {file.rank} if result.dump is None else set()
         yield file, result
     yield from read_all(spare for spare in listing.spares if spare.rank in failed)

@@ -8,8 +8,9 @@ import itertools
 import os
 import stat
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import IO, NamedTuple, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from frtui.load import rings, tiles
 from frtui.load.decode import MAX_BYTES, check_start, interpret, unpack
@@ -18,6 +19,12 @@ from frtui.load.found import Found
 from frtui.load.normalise import NEWEST, Dump, newer, normalise
 from frtui.model import NONE, Problem
 from frtui.text import clean
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+AHEAD = 24
+"""Files that are being read, or wait for those before them."""
 
 
 class Result(NamedTuple):
@@ -104,9 +111,15 @@ def no_dump(file: Found) -> str:
     return ""
 
 
-def read_all(files: Iterable[Found]) -> Iterator[tuple[Found, Result]]:
-    """Read each file; compressed archives, which can only be read forwards, once and in their order."""
+def read_all(files: Iterable[Found], executor: Executor | None = None) -> Iterator[tuple[Found, Result]]:
+    """Read each file, in the processes of `executor` where there is one; yields them in a fixed order.
+
+    Compressed archives, which can only be read forwards, are read here, once and in their order.
+    """
     order = sorted(files, key=lambda f: (f.compressed, f.path if f.compressed else "", f.offset, f.rank))
+    if executor is not None:
+        yield from _read_with(executor, [file for file in order if not file.compressed])
+        order = [file for file in order if file.compressed]
     for path, group in itertools.groupby(order, lambda f: f.path if f.compressed else ""):
         with contextlib.ExitStack() as stack:
             archive = None
@@ -115,6 +128,25 @@ def read_all(files: Iterable[Found]) -> Iterator[tuple[Found, Result]]:
                     archive = stack.enter_context(gzip.open(path, "rb"))
             for file in group:
                 yield file, read(file, cast("IO[bytes] | None", archive))
+
+
+def _read_with(executor: Executor, files: list[Found]) -> Iterator[tuple[Found, Result]]:
+    """So many at once that no process waits, and no more: what was read lies in memory until it is yielded."""
+    waiting: deque[tuple[Found, Future[Result]]] = deque()
+    for file in files:
+        waiting.append((file, executor.submit(read, file)))
+        if len(waiting) > AHEAD:
+            yield _done(*waiting.popleft())
+    while waiting:
+        yield _done(*waiting.popleft())
+
+
+def _done(file: Found, future: Future[Result]) -> tuple[Found, Result]:
+    try:
+        return file, future.result()
+    except Exception as error:  # of the process or the way to it: what the file holds is in the result
+        detail = clean(f"not read: {type(error).__name__}: {str(error)[:200]}")
+        return file, Result(file.rank, None, [Problem(clean(file.name), file.rank, "unreadable", detail)])
 
 
 def _cut(rank: int, name: str, dump: Dump | None, cut: str) -> list[Problem]:

@@ -1,0 +1,118 @@
+"""Processes that read files beside this one, as an executor of `concurrent.futures`.
+
+Not ProcessPoolExecutor: it forks, which the threads of the screen don't allow, or starts the main program anew in each
+process, which a single-file build has none of. A worker here is `python -c`, which imports the reading part only, gets
+tasks through its stdin and answers through its stdout.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from concurrent.futures import Executor, Future
+from typing import IO, Any, Callable, TypeVar
+
+T = TypeVar("T")
+
+MOST = 8
+"""Workers: a login node has other users."""
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from frtui.load import workers; workers.serve()"
+_Task = tuple["Future[Any]", bytes]
+
+
+def count() -> int:
+    """As many as there are cores for us."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST, cores)
+
+
+class Workers(Executor):
+    """`submit` runs a function of a module in one of `number` processes; they end with `shutdown`."""
+
+    def __init__(self, number: int) -> None:
+        """Raises OSError when no process can be started."""
+        self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self._processes = [_start() for _ in range(number)]
+        self._threads = [threading.Thread(target=self._feed, args=(p,), daemon=True) for p in self._processes]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        future: Future[T] = Future()
+        self._tasks.put((future, pickle.dumps((fn, args, kwargs))))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """`cancel_futures`: end the processes at once, whatever they are at."""
+        for process in self._processes if cancel_futures else ():
+            process.kill()
+        for _ in self._processes:
+            self._tasks.put(None)
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def _feed(self, process: subprocess.Popen[bytes]) -> None:
+        """One task after the other, until there is a None; a task whose worker dies fails."""
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while (task := self._tasks.get()) is not None:
+            future, data = task
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                _send(process.stdin, data)
+                done, value = pickle.loads(_receive(process.stdout))
+            except (OSError, EOFError):
+                future.set_exception(RuntimeError("a process that reads dumps has died, perhaps for want of memory"))
+                continue
+            if done:
+                future.set_result(value)
+            else:
+                future.set_exception(value)
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
+        process.wait()
+
+
+def serve() -> None:
+    """The worker: answer tasks until stdin ends."""
+    gc.disable()  # as `load` has it
+    tasks, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not pass for an answer
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            fn, args, kwargs = pickle.loads(_receive(tasks))
+            try:
+                answer = True, fn(*args, **kwargs)
+            except Exception as error:
+                answer = False, error
+            _send(answers, pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
+
+
+def _start() -> subprocess.Popen[bytes]:
+    program = _PROGRAM.format(path=[os.path.abspath(folder) for folder in sys.path])
+    pipe = subprocess.PIPE
+    # A session of its own: ctrl+c is for this process, which then ends the others.
+    return subprocess.Popen(
+        [sys.executable, "-S", "-E", "-c", program], stdin=pipe, stdout=pipe, start_new_session=True
+    )
+
+
+def _send(stream: IO[bytes], data: bytes) -> None:
+    stream.write(len(data).to_bytes(8, "little"))
+    stream.write(data)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> bytes:
+    head = stream.read(8)
+    if len(head) < 8:
+        raise EOFError
+    return stream.read(int.from_bytes(head, "little"))
