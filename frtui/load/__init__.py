@@ -21,7 +21,7 @@ from frtui.text import clean
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["Cancelled", "LoadError", "Progress", "load"]
+__all__ = ["Cancelled", "LoadError", "Progress", "load", "load_heads"]
 
 WORTH = 24 << 20
 """Bytes of dumps below which starting processes takes longer than they save."""
@@ -81,6 +81,25 @@ def load(
     if not job.ranks:
         raise LoadError(_nothing_in(clean(str(source)), listing, problems), job.problems)
     return job
+
+
+def load_heads(
+    source: str | Path,
+    *,
+    prefix: str | None = None,
+    attempt: str | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Job | None:
+    """The groups and how far each rank got, without entries, in a moment; None where all must be read to know it.
+
+    Raises LoadError when there is nothing to read, and Cancelled.
+    """
+    from frtui.load.heads import heads
+
+    listing = _discover(Path(source), prefix, attempt, cancelled)
+    if not listing.files:
+        raise LoadError(_nothing_in(clean(str(source)), listing, list(listing.problems)), listing.problems)
+    return heads(str(source), listing, cancelled)
 
 
 @contextlib.contextmanager
