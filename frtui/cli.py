@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-COMMANDS = ("report", "entries", "demo", "env", "doctor")
+COMMANDS = ("report", "entries", "compare", "demo", "env", "doctor")
 
 HELP = """\
 Find the rank, the call and the source line that a stuck PyTorch job waits for, from a folder of Flight Recorder
@@ -23,6 +23,7 @@ dumps (one file per rank).
   frtui DIR              open the screen; not on a terminal, print the report
   frtui report DIR       print the report (text, markdown, json or html)
   frtui entries DIR      print the raw entries side by side, one column a rank
+  frtui compare A B      print what advanced between two snapshots of a job
   frtui demo [NAME]      open the screen on dumps that come with frtui
   frtui env              print what to set so that a job leaves dumps
   frtui doctor           check what is set: will there be dumps, and where
@@ -32,7 +33,7 @@ dumps (one file per rank).
 EXIT_CODES = """\
 exit codes (the screen itself ends with 0):
   0   no hang found, or the dumps can't tell      64   wrong usage
-  1   hang found                                  70   frtui itself failed
+  1   hang found; compare: nothing moves          70   frtui itself failed
   2   folder unreadable or without dumps,         130  interrupted
       or the output can't be written              143  terminated
 """
@@ -41,6 +42,10 @@ examples:
   frtui /tmp/dumps
   frtui report /tmp/dumps --format markdown -o report.md
   frtui entries /tmp/dumps --selected-ranks 0 3-7 --pg-filters tp --stack
+"""
+COMPARE_HELP = """\
+Compare two snapshots of one job, taken some time apart: what advanced between them, and which calls were open in both.
+Ends with 1 when nothing moved while calls are open, with 0 when the job moves, with 2 when the two are not of one job.
 """
 ENV_HELP = """\
 Print the environment variables to set so that a job leaves dumps, in the names that its torch understands.
@@ -96,6 +101,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         return _report_parser().parse_args(arguments[1:])
     if command == "entries":
         return _entries_parser().parse_args(arguments[1:])
+    if command == "compare":
+        return _compare_parser().parse_args(arguments[1:])
     if command == "demo":
         return _demo_parser().parse_args(arguments[1:])
     if command == "env":
@@ -118,6 +125,7 @@ def _screen_parser() -> Parser:
     parser.add_argument("dir", metavar="DIR", help="the folder of dumps, one file of them, or an archive")
     _add_loading(parser)
     _add_screen(parser)
+    parser.add_argument("--watch", action="store_true", help="follow the folder: read again as files arrive or change")
     parser.add_argument("--version", action="version", version=_version())
     return parser
 
@@ -127,6 +135,8 @@ def _report_parser() -> Parser:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("--format", choices=("text", "markdown", "json", "html"), default="text", help="default: text")
     parser.add_argument("--finding", type=int, metavar="N", help="only the N-th finding; 1 is the most likely cause")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="read the files on a Dask cluster (tcp://host:8786)")
+    parser.add_argument("--quick", action="store_true", help="a preliminary answer, from the heads of the files")
     _add_output(parser)
     _add_loading(parser)
     return parser
@@ -143,6 +153,18 @@ def _entries_parser() -> Parser:
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
     _add_output(parser)
     _add_loading(parser)
+    return parser
+
+
+def _compare_parser() -> Parser:
+    parser = _parser("compare", COMPARE_HELP)
+    parser.add_argument("older", metavar="A", help="the older snapshot: a folder of dumps, or an archive")
+    parser.add_argument("newer", metavar="B", help="the newer one")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    _add_output(parser)
+    parser.add_argument("-p", "--prefix", help="only files whose name begins so; the rank follows")
+    parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
+    parser.set_defaults(attempt=None)
     return parser
 
 

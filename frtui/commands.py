@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -14,6 +15,8 @@ from frtui.exits import HANG, NO_HANG, UNREADABLE, USAGE
 from frtui.text import clean
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from frtui.load import Progress
     from frtui.model import Job
 
@@ -31,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
         "screen": screen,
         "report": report,
         "entries": entries,
+        "compare": compare,
         "demo": demo,
         "env": env,
         "doctor": doctor,
@@ -53,6 +57,7 @@ def screen(options: argparse.Namespace) -> int:
         options.dir,
         prefix=options.prefix,
         attempt=options.attempt,
+        watch=options.watch,
         mouse=not options.no_mouse,
         ascii=options.ascii,
         debug=options.debug,
@@ -68,14 +73,16 @@ def demo(options: argparse.Namespace) -> int:
     if options.name not in ABOUT:
         raise Failed(f"no demo is called {clean(options.name)}; there are: {', '.join(ABOUT)}", USAGE)
     with folder(options.name) as path:
-        return screen(argparse.Namespace(**{**vars(options), "dir": path}))
+        return screen(argparse.Namespace(**{**vars(options), "dir": path, "watch": False}))
 
 
 def report(options: argparse.Namespace) -> int:
     from frtui.engine import diagnose
     from frtui.report import found_hang, render
 
-    job = _load(options)
+    if getattr(options, "quick", False):
+        return _quick(options)
+    job = _load(options.dir, options)
     findings = diagnose(job)
     only = None if options.finding is None else options.finding - 1
     if only is not None and not 0 <= only < len(findings):
@@ -86,16 +93,50 @@ def report(options: argparse.Namespace) -> int:
     return HANG if found_hang(findings) else NO_HANG
 
 
+def _quick(options: argparse.Namespace) -> int:
+    """Who is behind, before an entry is read. No verdict: a running job has ranks that are behind, too."""
+    from frtui.engine.quick import quick, sentences
+    from frtui.load import LoadError, load_heads
+
+    if options.format != "text" or options.finding is not None:
+        raise Failed("--quick knows no findings and prints text", USAGE)
+    try:
+        job = load_heads(options.dir, prefix=options.prefix, attempt=options.attempt)
+    except LoadError as error:
+        raise Failed(str(error)) from None
+    answer = quick(job) if job is not None else None
+    said = sentences(job, answer) if job is not None and answer is not None else []
+    nothing = "nobody is behind" if job is not None else "the heads of these files can't be trusted for it"
+    known = "\n".join(f"  {line}" for line in said or [f"{nothing}: read them whole"])
+    text = f"PRELIMINARY, from the heads of {len(job.ranks) if job else 0} files\n{known}\n"
+    _write(options.output, _as_ascii([text.encode()]) if options.ascii else [text.encode()])
+    return NO_HANG
+
+
 def entries(options: argparse.Namespace) -> int:
     from frtui.entries import BadSelection, render
 
-    job = _load(options)
+    job = _load(options.dir, options)
     try:
         data = render(job, options.format, options.selected_ranks, options.pg_filters, options.stack)
     except BadSelection as error:
         raise Failed(str(error), USAGE) from None
     _write(options.output, _as_ascii(data) if options.ascii and options.format == "table" else data)
     return NO_HANG
+
+
+def compare(options: argparse.Namespace) -> int:
+    from frtui.engine import compare as snapshots
+    from frtui.report import compare as told
+
+    older, newer = (_load(source, options) for source in (options.older, options.newer))
+    try:
+        compared = snapshots.compare(older, newer)
+    except snapshots.NotOneJob as error:
+        raise Failed(f"these can't be compared: {clean(str(error))}") from None
+    data = [told.render(compared, options.format)]
+    _write(options.output, _as_ascii(data) if options.ascii and options.format == "text" else data)
+    return NO_HANG if told.moves(compared) else HANG
 
 
 def env(options: argparse.Namespace) -> int:
@@ -127,17 +168,27 @@ def _no_screen() -> str:
     return "TERM is dumb" if os.environ.get("TERM", "dumb") in ("dumb", "") else ""
 
 
-def _load(options: argparse.Namespace) -> Job:
+def _load(source: str, options: argparse.Namespace) -> Job:
     from frtui.load import LoadError, load
 
     narrate = _narrate if sys.stderr.isatty() else None
     try:
-        return load(options.dir, prefix=options.prefix, attempt=options.attempt, progress=narrate)
+        with _executor(options) as executor:
+            return load(source, prefix=options.prefix, attempt=options.attempt, progress=narrate, executor=executor)
     except LoadError as error:
         raise Failed(str(error)) from None
     finally:
         if narrate:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _executor(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:
+    """Where the files are read: on the cluster that was asked for, or as `load` sees fit."""
+    if getattr(options, "scheduler", None) is None:
+        return contextlib.nullcontext()
+    from frtui.load.cluster import cluster
+
+    return cluster(options.scheduler)
 
 
 def _narrate(now: Progress) -> None:

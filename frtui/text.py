@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 # C0 and C1 controls, and what reorders or hides text around it: bidirectional marks, embeddings and
 # isolates, characters of no width or without ink, line and paragraph separators, surrogates, tags.
@@ -39,3 +40,33 @@ def ranges(numbers: tuple[int, ...] | list[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def together(places: Mapping[int, str], listed: int = 3) -> str:
+    """The place that most ranks have in common, and which of them have another one.
+
+    >>> together({0: "train.py:247", 1: "train.py:244", 2: "train.py:244"})
+    'train.py:244 (rank 0 at :247)'
+    """
+    ranks: dict[str, list[int]] = {}
+    for rank, place in sorted(places.items()):
+        if place:
+            ranks.setdefault(place, []).append(rank)
+    if not ranks:
+        return ""
+    first, *others = sorted(ranks, key=lambda place: -len(ranks[place]))
+    file = first.rpartition(":")[0] + ":"
+    told = [
+        f"{_few(ranks[place])} at {place[len(file) - 1 :] if place.startswith(file) else place}"
+        for place in others[:listed]
+    ]
+    more = sum(len(ranks[place]) for place in others[listed:])
+    told += [f"{more} more elsewhere"] if more else []
+    return f"{first} ({', '.join(told)})" if told else first
+
+
+def _few(ranks: list[int], named: int = 4) -> str:
+    numbers = ranges(ranks)
+    if numbers.count(",") >= named:
+        return f"{len(ranks):,} ranks"
+    return f"rank{'s' * (len(ranks) > 1)} {numbers}"

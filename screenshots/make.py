@@ -1,7 +1,7 @@
-"""Takes the pictures of the README from the demo dumps: `make screenshots`.
+"""Takes the pictures of the README from the demo dumps, and a recorded session: `make screenshots`.
 
 Writes an SVG of each, and a PNG where resvg_py is installed and the machine has the DejaVu fonts: they hold every
-glyph that the screen uses.
+glyph that the screen uses. `python screenshots/make.py main waits` takes only those; `session` is one of them.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
+import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+import session
 
 import frtui.demo
 from frtui.tui import set_defaults
@@ -30,11 +34,17 @@ class Shot(NamedTuple):
 
 
 SHOTS = (
-    Shot("main", "idle", (130, 34)),
-    Shot("narrow", "idle", (80, 24)),
+    Shot("main", "loader", (130, 34)),
+    Shot("narrow", "loader", (80, 24)),
+    Shot("waits", "deadlock", (130, 34), ("w",)),
+    Shot("aligned", "tutorial", (130, 34), ("a",)),
+    Shot("matrix", "deadlock", (130, 34), ("m",)),
     Shot("across", "tutorial", (130, 34), ("x",)),
-    Shot("help", "tutorial", (100, 34), ("question_mark",)),
+    Shot("source", "loader", (130, 34), ("5", "slash", *"batch", "space", "space", "enter", "enter")),
+    Shot("help", "tutorial", (80, 24), ("question_mark",)),
 )
+SESSION = "session"
+JOB = Path("/tmp/job")
 
 
 async def svg_of(shot: Shot) -> str:
@@ -56,11 +66,26 @@ async def svg_of(shot: Shot) -> str:
 
 
 @contextmanager
+def source_of_the_job() -> Iterator[None]:
+    """The script of the job that was recorded, where its stacks say; unless something else lies there."""
+    if JOB.exists():
+        yield
+        return
+    JOB.mkdir()
+    try:
+        shutil.copy(HERE.parent / "tests" / "demo_jobs" / "idle.py", JOB / "train.py")
+        yield
+    finally:
+        shutil.rmtree(JOB)
+
+
+@contextmanager
 def short_paths() -> Iterator[None]:
     """A working folder in which the demo dumps lie under `dumps/`: the pictures show no path of this machine."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "dumps").symlink_to(Path(frtui.demo.__file__).parent)
+        dumps = Path(folder) / "dumps"
+        shutil.copytree(Path(frtui.demo.__file__).parent, dumps, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         os.chdir(folder)
         try:
             yield
@@ -90,8 +115,14 @@ def main() -> None:
     with_png = bool(importlib.util.find_spec("resvg_py") and fonts())
     if not with_png:
         print("no PNG: resvg_py or the DejaVu Sans Mono font is missing")
-    for shot in SHOTS:
-        with short_paths():
+    wanted = sys.argv[1:] or [*(shot.name for shot in SHOTS), SESSION]
+    if SESSION in wanted:
+        with short_paths(), source_of_the_job():
+            cast = session.record("dumps/loader")
+        (HERE / f"{SESSION}.cast").write_text(cast, encoding="utf-8")
+        print(f"screenshots/{SESSION}.cast")
+    for shot in (shot for shot in SHOTS if shot.name in wanted):
+        with short_paths(), source_of_the_job():
             svg = asyncio.run(svg_of(shot))
         (HERE / f"{shot.name}.svg").write_text(svg, encoding="utf-8")
         if with_png:

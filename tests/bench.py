@@ -1,4 +1,4 @@
-"""Times `frtui report` and torch's own analyzer on the same dumps, and the recorder's overhead: `make bench`.
+"""Times `frtui report`, torch's own analyzer on the same dumps, the screen, and the recorder's overhead: `make bench`.
 
 Jobs of 64 and 256 ranks, tensor parallel in eights and data parallel across, 1,000 entries a rank, one rank idle. Each
 is analysed RUNS times by both in turn and the best of each counts; memory is the peak of the largest process.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests import overhead
+from tests import first_screen, overhead, torch_pickle
 from tests.dumps import dump, entry, frames
 
 WORLDS = (64, 256)
@@ -49,7 +48,7 @@ def calls(tp: tuple[str, str], dp: tuple[str, str]) -> Iterator[dict[str, Any]]:
 
 
 def write_job(folder: Path, world: int) -> int:
-    """Rank 3 stops 10 calls before the others, which wait for it. Returns the bytes written.
+    """Rank 3 stops 10 calls before the others, which wait for it. Returns the bytes written, which are torch's.
 
     Its own tensor group waits at once, the others in the next call over dp, where each meets a rank of that group.
     """
@@ -61,7 +60,7 @@ def write_job(folder: Path, world: int) -> int:
         rows = list(calls(tp, dp))[: STOP if rank == 3 else ENTRIES]
         for row in rows[STOP if rank < TENSOR else STOP + 2 :]:
             row.update(state="scheduled", retired=False)
-        data = pickle.dumps(dump(rows, pg_config={name: list(ranks) for name, ranks in config.items()}), 2)
+        data = torch_pickle.dumps(dump(rows, pg_config={name: list(ranks) for name, ranks in config.items()}))
         (folder / f"nccl_trace_rank_{rank}").write_bytes(data)
         total += len(data)
     return total
@@ -97,6 +96,7 @@ def compare(world: int, with_torch: bool) -> None:
             other = best(theirs)
             print(f"  torchfrtrace  {other.seconds:7.2f} s {other.megabytes:8.0f} MB   exit code {other.code}")
             print(f"  ratio         {other.seconds / mine.seconds:7.1f}   {other.megabytes / mine.megabytes:8.1f}")
+        first_screen.tell(folder)
 
 
 def main() -> None:

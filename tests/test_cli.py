@@ -55,6 +55,7 @@ def test_an_unreadable_folder_is_named_and_explained(command: list[str], tmp_pat
         [],
         ["report"],
         ["report", "x", "--format", "xml"],
+        ["compare", "frtui/demo/tutorial"],
         ["report", "x", "--no-such-option"],
         ["report", "frtui/demo/tutorial", "--finding", "0"],
         ["report", "frtui/demo/tutorial", "--finding", "2"],

@@ -6,16 +6,18 @@ from frtui.engine import deviant, partings, process
 from frtui.engine.align import foresee
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding, Wait
+from frtui.engine.last_seen import last_seen
 from frtui.engine.roots import Root, in_call
 from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import NOBODY
 from frtui.engine.wording import (
-    at,
+    at_all,
     compose,
     fact,
     kernel_log,
     last_call,
     look_at,
+    made_by,
     many,
     name,
     short,
@@ -124,8 +126,8 @@ def _ahead(case: Case, call: StuckCall, root: Root) -> Finding:
         Root(made, (call,), (), (), tuple(in_call(case.waits, call, made, root.ranks))),
         place,
         ranks=made,
-        summary=f"{who(made).capitalize()} made {name(case, place, True)}{at(case.site(place))}, which none of "
-        f"the other {len(root.ranks)} ranks made; they wait for nothing.",
+        summary=f"{who(made).capitalize()} made {name(case, place, True)}{_site_of(case, call, list(made))}, which "
+        f"none of the other {len(root.ranks)} ranks made; they wait for nothing.",
         evidence=(fact(case, place), f"{who(root.ranks)} finished all their calls and did not make this one"),
         next_steps=(deviant.NEXT["extra-call"].format(site=short(case.site(place)) or "the call", who=who(made)),),
         beside=partings.as_far(case, call, made, list(root.ranks)),
@@ -146,8 +148,8 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
         root,
         place,
         ranks=root.ranks,
-        summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{at(case.site(place))}, in which "
-        f"{many(waiters)} {verb(waiters, 'waits', 'wait')}{_because(case, root.ranks, left)}; "
+        summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{_site_of(case, call, waiters)}, "
+        f"in which {many(waiters)} {verb(waiters, 'waits', 'wait')}{_because(case, root.ranks, left)}; "
         f"{last_call(case, root.ranks[0], call.group)}.",
         evidence=([fact(case, place)] if place else []) + idle,
         next_steps=_where_to_look(case, root.ranks),
@@ -200,10 +202,11 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
         ranks=root.ranks,
         summary=f"{who(root.ranks).capitalize()} left no {'readable ' if broken else ''}dump, and {many(waiters)} "
         f"{verb(waiters, 'waits', 'wait')} for {verb(root.ranks, 'it', 'them')} in "
-        f"{stuck_name(case, call)}{at(case.site(place))}.",
+        f"{stuck_name(case, call)}{_site_of(case, call, waiters)}.",
         evidence=(
             *(f"rank {r} is a member of {label}, but {_lack(case, r)}" for r in root.ranks[:NAMED]),
             *(f"{p.file}: {p.detail}" for p in broken),
+            *last_seen(case, root.ranks[:NAMED]),
             *([fact(case, place)] if place else []),
         ),
         next_steps=(
@@ -213,6 +216,10 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
         ),
         call=call,
     )
+
+
+def _site_of(case: Case, call: StuckCall, waiters: list[int]) -> str:
+    return at_all(case, made_by(case, call, waiters))
 
 
 def _lack(case: Case, rank: int) -> str:
@@ -230,7 +237,7 @@ def _stale(case: Case, call: StuckCall, root: Root) -> Finding:
         place,
         ranks=root.ranks,
         summary=f"{who(root.ranks).capitalize()} still {verb(root.ranks, 'shows', 'show')} {name(case, place)}"
-        f"{at(case.site(place))} as open, which other members finished: device, context or watchdog is dead.",
+        f"{at_all(case, [place])} as open, which other members finished: device, context or watchdog is dead.",
         evidence=(
             *(f"rank {r} shows {len(stale[r])} calls as open that other members finished" for r in root.ranks[:NAMED]),
             fact(case, place),

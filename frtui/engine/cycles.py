@@ -11,7 +11,7 @@ from frtui.engine.finding import LIKELY, POSSIBLE, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
-from frtui.engine.wording import at, compose, fact, name, short, verb, who
+from frtui.engine.wording import at, at_all, compose, fact, made_by, name, now_in, short, verb, who
 
 CIRCLE = 8
 """So many ranks of a circle are shown one by one in the evidence."""
@@ -50,7 +50,7 @@ def _weight(deviation: Deviation) -> tuple[int, int]:
 
 def _across(case: Case, deviation: Deviation, root: Root) -> Finding:
     """Calls of several groups in another order than the other ranks made them."""
-    found = deviant.finding(case, deviation, root)
+    found = deviant.finding(case, deviation, root, later=deviation.kind == "skipped-call")
     found = replace(found, evidence=found.evidence + _sides(case, root))
     if deviation.kind == "order-swap" or _early(case, deviation, root):
         return replace(found, kind="group-deadlock", site=case.site(deviation.subject))
@@ -80,10 +80,11 @@ def _sides(case: Case, root: Root) -> tuple[str, ...]:
     lines = []
     for call in root.calls:
         joined = [] if call.p2p else case.standings(call)[Standing.JOINED]
-        row = case.waits.row(joined[0], call) if joined else None
-        if row is not None:
-            place = (joined[0], row)
-            lines.append(f"{who(joined)} {verb(joined, 'waits', 'wait')} in {name(case, place)}{at(case.site(place))}")
+        places = made_by(case, call, joined)
+        if places:
+            lines.append(
+                f"{who(joined)} {verb(joined, 'waits', 'wait')} in {name(case, places[0])}{at_all(case, places)}"
+            )
     return tuple(lines)
 
 
@@ -109,7 +110,7 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
         place,
         ranks=blamed,
         summary=f"{who(lacking[call]).capitalize()} never made the {other} that rank {call.rank} waits for in "
-        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere{made}.",
+        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere{made}{now_in(case, blamed, None)}.",
         evidence=[*(f"in its place, {fact(case, p)}" for p in owed), *(fact(case, p) for p in _heads(case, root))],
         next_steps=[f"compare the order of sends and recvs of {who(root.ranks)} at the lines above"],
         site=case.site(owed[0]) if owed else None,

@@ -9,10 +9,14 @@ from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.roots import Root
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
-from frtui.engine.wording import at, compose, fact, name, number, short, verb, who
+from frtui.engine.wording import at, at_all, compose, fact, many, name, now_in, number, short, verb, who
 from frtui.model import NONE
+from frtui.text import ranges
 
 CONFIDENCE = {MEMBERS: PROVEN, SIBLINGS: LIKELY, HISTORY: LIKELY, NOBODY: POSSIBLE}
+
+NAMED = 4
+"""So many runs of peers are named in the sentence."""
 
 NEXT = {
     "skipped-call": "look for a branch around {site} that {who} can take alone: on data, on the rank, an exception",
@@ -32,8 +36,15 @@ P2P_KINDS = {
 }
 
 
-def finding(case: Case, deviation: Deviation, root: Root) -> Finding:
-    """The deviation as a finding with everything that waits for it."""
+Place = tuple[int, int]
+"""(rank, row of its entries)"""
+
+
+def finding(case: Case, deviation: Deviation, root: Root, later: bool = False) -> Finding:
+    """The deviation as a finding with everything that waits for it.
+
+    `later`: a call that seems left out may just not have been made yet, for the rank is stuck before it.
+    """
     shown = deviation.subject if deviation.kind != "skipped-call" else deviation.reference
     shown = shown or deviation.reference or deviation.before
     assert shown is not None  # a parting lies within one of the two sequences
@@ -46,7 +57,7 @@ def finding(case: Case, deviation: Deviation, root: Root) -> Finding:
         root,
         shown,
         ranks=deviation.ranks,
-        summary=_summary(case, deviation, shown),
+        summary=_summary(case, deviation, shown, root, later),
         evidence=_evidence(case, deviation),
         next_steps=_next_steps(deviation, short(site)),
         site=site,
@@ -76,22 +87,54 @@ def _own_group(case: Case, deviation: Deviation, group: int) -> int:
     return next((g for g in case.siblings(group) if rank in case.job.groups[g].ranks), group)
 
 
-def _summary(case: Case, d: Deviation, shown: tuple[int, int]) -> str:
+def _summary(case: Case, d: Deviation, shown: Place, root: Root, later: bool) -> str:
     ranks = who(d.ranks).capitalize()
     if d.witness == NOBODY:
         return _tie(case, d, ranks)
-    witnesses = _witnesses(d)
-    end = f"; what was made earlier speaks for {witnesses}." if d.witness == HISTORY else "."
-    made = f"{_named(case, d, shown)}{at(case.site(shown))}"
+    return f"{ranks} {_deed(case, d, shown, later)}{_victim(case, d, shown, root)}{_ending(case, d)}."
+
+
+def _deed(case: Case, d: Deviation, shown: Place, later: bool) -> str:
+    """What the blamed ranks did, and who did otherwise."""
+    near, far = _sides(case, d, shown)
+    witnesses, too = _witnesses(case, d, shown)
+    theirs = at_all(case, near or far)
     if d.kind == "skipped-call":
-        then = f"; before it came {name(case, d.before)}{at(case.site(d.before))}" if d.before else ""
-        return f"{ranks} left out {made}, which {witnesses} made{then}{end}"
+        late = ", or will make it later, entering the groups in another order" if later else ""
+        return f"left out {_named(case, d, shown)}{theirs}, which {witnesses} made{too}{late}"
+    made = f"made {_named(case, d, shown)}{at_all(case, d.subjects) or at(case.site(shown))}"
     if d.kind == "extra-call":
-        return f"{ranks} made {made}, a call that {witnesses} did not make there{end}"
-    instead = f"{describe(case.call(d.reference).signature)}{at(case.site(d.reference))}" if d.reference else "another"
+        return f"{made}, a call that {witnesses} did not make there{too.replace('as did', 'nor did')}"
+    instead = f"{describe(case.call(d.reference).signature)}{theirs}" if d.reference else "another"
     if d.kind == "order-swap":
-        return f"{ranks} made {made} out of order: {witnesses} made {instead} first{end}"
-    return f"{ranks} made {made} where {witnesses} made {instead}{end}"
+        return f"{made} out of order: {witnesses} made {instead} first{too}"
+    return f"{made} where {witnesses} made {instead}{too}"
+
+
+def _sides(case: Case, d: Deviation, shown: Place) -> tuple[list[Place], list[Place]]:
+    """Who did as the witness: those of the blamed rank's own group, and those of others of its kind."""
+    members = set(case.job.groups[_own_group(case, d, case.call(shown).group)].ranks)
+    near = [place for place in d.peers if place[0] in members]
+    return near, [place for place in d.peers if place[0] not in members]
+
+
+def _victim(case: Case, d: Deviation, shown: Place, root: Root) -> str:
+    """Who waits for a send or recv that was not made, and in what."""
+    if not case.call(shown).p2p or d.kind != "skipped-call":
+        return ""
+    calls = [w for w in root.waits if set(w.on) & set(d.ranks) and case.call((w.rank, w.row)).p2p]
+    if not calls:
+        return ""
+    place = calls[0].rank, calls[0].row
+    what = name(case, place).partition(" #")[0]
+    return f"; rank {place[0]} waits for it in {what}{at(case.site(place))}"
+
+
+def _ending(case: Case, d: Deviation) -> str:
+    if d.witness == HISTORY:
+        side = f"rank {d.reference[0]}" if d.reference else "the other side"
+        return f"; what was made earlier speaks for {side}{now_in(case, d.ranks, d.subject)}"
+    return now_in(case, d.ranks, d.subject)
 
 
 def _named(case: Case, d: Deviation, shown: tuple[int, int]) -> str:
@@ -107,12 +150,36 @@ def _tie(case: Case, d: Deviation, ranks: str) -> str:
     return f"{ranks} disagree in call{where} ({', '.join(sides)}), and nothing in the dumps tells which is wrong."
 
 
-def _witnesses(d: Deviation) -> str:
-    if d.witness == MEMBERS:
-        return f"the other {d.voters} ranks" if d.voters > 1 else "the other rank"
-    if d.witness == SIBLINGS:
-        return f"{d.voters} sibling group{'s' if d.voters > 1 else ''} of the same kind"
-    return f"rank {d.reference[0]}" if d.reference else "the other side"
+def _witnesses(case: Case, d: Deviation, shown: Place) -> tuple[str, str]:
+    """Who did otherwise, the blamed rank's own group first; and ` (as did 4 ranks of tp:1)`."""
+    near, far = ([place[0] for place in places] for places in _sides(case, d, shown))
+    groups = _groups(case, d, shown) if far else ""
+    others = groups if d.witness == SIBLINGS else f"{many(far)} of {groups}"
+    if not near:
+        return others if far else "the other side", ""
+    if far:
+        count = "" if d.witness == SIBLINGS else f"{len(far):,} {verb(far, 'rank', 'ranks')} of "
+        return _peers(d, near), f" (as did {count}{groups})"
+    own = set(case.job.groups[_own_group(case, d, case.call(shown).group)].ranks)
+    if len(own) == len(near) + len(d.ranks):
+        return f"the other {len(near):,} ranks" if len(near) > 1 else f"rank {near[0]}", ""
+    return _peers(d, near), ""
+
+
+def _peers(d: Deviation, ranks: list[int]) -> str:
+    """`its peers 4-5, 7`; where these are scattered, `12 of its peers`."""
+    its, numbers = verb(d.ranks, "its", "their"), ranges(ranks)
+    if numbers.count(",") >= NAMED:
+        return f"{len(ranks):,} of {its} peers"
+    return f"{its} {verb(ranks, 'peer', 'peers')} {numbers}"
+
+
+def _groups(case: Case, d: Deviation, shown: Place) -> str:
+    """The other groups of its kind in which the ranks did as the witness."""
+    groups = {case.call(place).group for place in _sides(case, d, shown)[1]}
+    if any(case.kind(g) != case.kind(case.call(shown).group) for g in groups):
+        return "other groups"
+    return case.job.groups[min(groups)].label if len(groups) == 1 else f"{len(groups)} other groups of its kind"
 
 
 def _evidence(case: Case, d: Deviation) -> list[str]:
@@ -135,7 +202,7 @@ def _verdict_of(d: Deviation) -> str:
     """What the witness says, as a sentence."""
     several = d.voters > 1
     if d.witness == MEMBERS:
-        agree = f"{d.voters} members agree" if several else "1 member says otherwise"
+        agree = f"{d.voters} ranks agree" if several else "1 rank says otherwise"
         return f"{agree}, {who(d.ranks)} {verb(d.ranks, 'differs', 'differ')}"
     if d.witness == SIBLINGS:
         groups = f"{d.voters} groups" if several else "1 group"

@@ -40,6 +40,8 @@ class Beside(NamedTuple):
     """Ranks that did as the witness; of sibling groups where these say so."""
     asked: int = 0
     """Of so many that got there and could say."""
+    agree_rows: tuple[int, ...] = ()
+    """Of the entries of each of `agree`: what it did at the parting; empty where that is not known."""
 
 
 @dataclass(frozen=True)

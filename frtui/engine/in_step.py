@@ -8,7 +8,7 @@ from frtui.engine.finding import LIKELY, Finding
 from frtui.engine.roots import Root
 from frtui.engine.timing import late_ranks
 from frtui.engine.waits import StuckCall
-from frtui.engine.wording import at, compose, fact, host, kernel_log, look_at, name, short, verb, who
+from frtui.engine.wording import at, at_all, compose, fact, host, kernel_log, look_at, made_by, name, short, verb, who
 from frtui.model import SCHEDULED, STARTED
 
 NAMED = 8
@@ -37,8 +37,8 @@ def _queued_behind(case: Case, call: StuckCall, root: Root) -> Finding | None:
         root,
         place,
         ranks=late,
-        summary=f"{who(late).capitalize()} enqueued {name(case, place)}{at(case.site(place))}, but "
-        f"{verb(late, 'its device has', 'their devices have')} not begun with it, while {len(begun)} others have.",
+        summary=f"{who(late).capitalize()} enqueued {name(case, place)}{at_all(case, [(r, rows[r]) for r in late])}, "
+        f"but {verb(late, 'its device has', 'their devices have')} not begun with it, while {len(begun)} others have.",
         evidence=[*(fact(case, (r, rows[r])) for r in late[:NAMED]), f"{who(begun)} started the call"],
         next_steps=[
             f"find what the device of {who(late[:1])} works on: a long kernel, or a copy or event it waits for",
@@ -87,7 +87,7 @@ def _straggler(case: Case, call: StuckCall, root: Root) -> Finding | None:
         return None
     ranks = tuple(sorted(late))
     place = (ranks[0], case.waits.row(ranks[0], call) or 0)
-    site, seconds = case.site(place), max(late.values())
+    seconds = max(late.values())
     return compose(
         case,
         "straggler",
@@ -95,24 +95,52 @@ def _straggler(case: Case, call: StuckCall, root: Root) -> Finding | None:
         root,
         place,
         ranks=ranks,
-        summary=f"{who(ranks).capitalize()} joined {name(case, place)}{at(site)} {seconds:,.0f} s after the others.",
+        summary=f"{who(ranks).capitalize()} joined {name(case, place)}{at_all(case, made_by(case, call, ranks))} "
+        f"{seconds:,.0f} s after the others{_before_timeout(case, call, late)}.",
         evidence=[
             *(f"rank {r} made the call {late[r]:,.1f} s later than the others" for r in ranks[:NAMED]),
             "the ranks' clocks were compared over the calls before",
             fact(case, place),
             "all members joined with the same arguments",
         ],
-        next_steps=[
-            f"find what {who(ranks)} did before {short(site) or 'the call'}: loading data, a checkpoint, a slow host",
-            look_at(case, ranks[0]),
-        ],
+        next_steps=[f"find what {who(ranks)} did {_between(case, place)}: loading data, a checkpoint, a slow host"],
     )
+
+
+def _before_timeout(case: Case, call: StuckCall, late: dict[int, float]) -> str:
+    """`, 10 s before their timeout of 600 s`: of those who waited; empty where it isn't known."""
+    waited = [p for p in made_by(case, call, case.job.groups[call.group].ranks) if p[0] not in late]
+    limits = [ms for rank, row in waited if (ms := case.job.ranks[rank].entries.timeout[row]) > 0]
+    if not limits:
+        return ""
+    limit = min(limits) / 1000
+    left = limit - max(late.values())
+    before = f"{left:,.0f} s before" if left >= 0 else "after"
+    return f", {before} their timeout of {limit:,.0f} s"
+
+
+def _between(case: Case, place: tuple[int, int]) -> str:
+    """Where the time went: between the rank's call before, and this one."""
+    rank, row = place
+    site = short(case.site(place)) or "the call"
+    before = max((n for n in case.job.ranks[rank].calls if n < row), default=None)
+    if before is None:
+        return f"before {site}"
+    earlier = (rank, before)
+    times = [case.call(p).created for p in (earlier, place)]
+    since, until = (f" ({process.clock(ns)})" if ns > 0 else "" for ns in times)
+    return f"between {name(case, earlier)}{at(case.site(earlier))}{since} and {site}{until}"
+
+
+def _sites(case: Case, call: StuckCall, place: tuple[int, int]) -> str:
+    """Where the ranks made it; of a send or recv, the one shown."""
+    return at_all(case, [place] if call.p2p else made_by(case, call, case.job.groups[call.group].ranks))
 
 
 def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
     place = case.example(call)
     assert place is not None  # a stuck call was made by somebody
-    what = f"{name(case, place)}{at(case.site(place))}"
+    what = f"{name(case, place)}{_sites(case, call, place)}"
     alone = _refused(case, root.ranks)
     left = [r for r in root.ranks if r in case.job.ranks and process.left(case.job, case.job.ranks[r])]
     ended = [f"the call of rank {r} failed with {process.brief(said)}" for r, said in alone.items()]

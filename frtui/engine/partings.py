@@ -82,7 +82,10 @@ def as_far(case: Case, call: StuckCall, blamed: tuple[int, ...], others: list[in
     edits = tuple(script(mine.tokens, theirs.tokens))
     asked = sum(r in case.job.ranks and r not in blamed for r in case.job.groups[call.group].ranks)
     agree = tuple(sorted(others))
-    return Beside(rank, mine.rows, other, theirs.rows, edits, len(edits), agree=agree, asked=asked)
+    rows = [case.waits.row(r, call) for r in agree]
+    known = tuple(row for row in rows if row is not None)
+    known = known if len(known) == len(agree) else ()
+    return Beside(rank, mine.rows, other, theirs.rows, edits, len(edits), agree=agree, asked=asked, agree_rows=known)
 
 
 def _groups_of_kinds(case: Case, rank: int, kinds: set[Kind]) -> list[int]:

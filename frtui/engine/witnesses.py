@@ -10,7 +10,6 @@ If all three are silent it is a tie, and both sides are named.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from collections.abc import Sequence as Series
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Callable, NamedTuple
 
 from frtui.engine.agree import difference
 from frtui.engine.align import Edit, Token, foresee, parting, script
+from frtui.engine.camps import Camp, edits_of, find_camps, part, places, stands_for
 from frtui.engine.finding import Beside
 from frtui.engine.tokens import Sequence, Tokens
 
@@ -49,6 +49,10 @@ class Deviation:
     """Nothing that both sides recorded after the parting confirms it; what usually follows does."""
     beside: Beside | None = None
     """The two sequences as they were compared."""
+    peers: tuple[tuple[int, int], ...] = ()
+    """(rank, row) of what each of those did there that did as the witness."""
+    subjects: tuple[tuple[int, int], ...] = ()
+    """(rank, row) of what each of those did there that deviates."""
 
 
 class _Vote(NamedTuple):
@@ -59,22 +63,8 @@ class _Vote(NamedTuple):
     """Who they are."""
     asked: int = 0
     """Out of how many that could tell."""
-
-
-@dataclass(frozen=True)
-class _Camp:
-    """Ranks whose sequences do not part from one another."""
-
-    members: tuple[Sequence, ...]
-
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        return tuple(sorted(s.rank for s in self.members))
-
-    @property
-    def best(self) -> Sequence:
-        """The one that got furthest."""
-        return max(self.members, key=lambda s: len(s.tokens))
+    places: tuple[tuple[int, int], ...] = ()
+    """(rank, row) of what the siblings among them did there."""
 
 
 def compare(
@@ -91,11 +81,11 @@ def compare(
     With `one_program` all must be equal, and a majority is one of all of them; without, some may differ by
     nature (stages of a pipeline), and it is one over those that part first.
     """
-    camps = _camps(list(sequences), ahead_ok)
+    camps = find_camps(list(sequences), ahead_ok)
     if len(camps) < 2:
         return None
     main, *others = camps
-    partings = [(edit, camp) for camp in others if (edit := _part(camp.best, main.best, ahead_ok)) is not None]
+    partings = [(edit, camp) for camp in others if (edit := part(camp.best, main.best, ahead_ok)) is not None]
     if not partings:
         return None
     edit, other = min(partings, key=lambda found: found[0].j)
@@ -106,50 +96,24 @@ def compare(
     vote, right = (members, main) if len(there[0]) > against else _vote(main, other, siblings, edit)
     if right is other:
         main, other = other, main
-        edit = _part(other.best, main.best, ahead_ok) or edit
+        edit = part(other.best, main.best, ahead_ok) or edit
     return _deviation(tokens, other, main, edit, vote)
 
 
-def _camps(sequences: list[Sequence], ahead_ok: bool) -> list[_Camp]:
-    """Sequences that do not part stand together; the largest camp first."""
-    same: dict[tuple[object, ...], list[Sequence]] = defaultdict(list)
-    for sequence in sequences:
-        same[sequence.tokens].append(sequence)
-    classes = sorted(same.values(), key=lambda c: (-len(c), -len(c[0].tokens), c[0].rank))
-    camps: list[list[Sequence]] = []
-    for members in classes:
-        for camp in camps:
-            if _part(members[0], camp[0], ahead_ok) is None and _part(camp[0], members[0], ahead_ok) is None:
-                camp += members
-                break
-        else:
-            camps.append(list(members))
-    camps.sort(key=lambda camp: -len(camp))
-    return [_Camp(tuple(camp)) for camp in camps]
-
-
-def _part(subject: Sequence, reference: Sequence, ahead_ok: bool) -> Edit | None:
-    edit = parting(_script(subject, reference), subject.done, reference.done)
-    return None if edit and ahead_ok and edit.j >= len(reference.tokens) else edit
-
-
-def _script(subject: Sequence, reference: Sequence) -> list[Edit]:
-    return script(subject.tokens, reference.tokens, foresee(reference.tokens))
-
-
-def _vote(main: _Camp, other: _Camp, siblings: Callable[[], Iterable[Sequence]], edit: Edit) -> tuple[_Vote, _Camp]:
+def _vote(main: Camp, other: Camp, siblings: Callable[[], Iterable[Sequence]], edit: Edit) -> tuple[_Vote, Camp]:
     """What the siblings say where the members are no majority, or else the history."""
-    for_main: list[int] = []
-    for_other: list[int] = []
+    for_main: list[tuple[int, int]] = []
+    for_other: list[tuple[int, int]] = []
     for n, sibling in enumerate(siblings()):
         if n >= SIBLINGS_ASKED:
             break
         with_main, with_other = (_agrees(sibling.tokens, camp.best.tokens, edit.j) for camp in (main, other))
         if with_main != with_other and len(sibling.tokens) > edit.j:
-            (for_main if with_main else for_other).append(sibling.rank)
+            (for_main if with_main else for_other).append((sibling.rank, sibling.rows[edit.j]))
     if len(for_main) != len(for_other):
         most, right = (for_main, main) if len(for_main) > len(for_other) else (for_other, other)
-        return _Vote(SIBLINGS, len(most), tuple(sorted(most)), len(for_main) + len(for_other)), right
+        ranks = tuple(sorted(rank for rank, _ in most))
+        return _Vote(SIBLINGS, len(most), ranks, len(for_main) + len(for_other), tuple(most)), right
     return _history(main, other, edit)
 
 
@@ -159,7 +123,7 @@ def _agrees(witness: Series[Token], calls: Series[Token], at: int) -> bool:
     return edit is None or edit.j >= len(calls)
 
 
-def _history(main: _Camp, other: _Camp, edit: Edit) -> tuple[_Vote, _Camp]:
+def _history(main: Camp, other: Camp, edit: Edit) -> tuple[_Vote, Camp]:
     """What followed the same calls earlier; where no line repeats, the same arguments."""
     for view in (tuple, _without_sites):
         sides = [view(camp.best.tokens) for camp in (main, other)]
@@ -175,29 +139,44 @@ def _without_sites(tokens: Series[Token]) -> tuple[Token, ...]:
     return tuple(Token(token.key, -1) for token in tokens)
 
 
-def _deviation(tokens: Tokens, wrong: _Camp, right: _Camp, edit: Edit, vote: _Vote) -> Deviation:
-    edits = _script(wrong.best, right.best)
+def _deviation(tokens: Tokens, wrong: Camp, right: Camp, edit: Edit, vote: _Vote) -> Deviation:
+    edits = edits_of(wrong.best, right.best)
     kind = _kind(tokens, wrong.best, right.best, edit, edits)
     tie = vote.witness == NOBODY
     subject = _call(wrong.best, edit.i)
+    shown = stands_for(tokens.job, right, edit.j, wrong.best.rank)
+    peers = tuple(dict.fromkeys((*places(right, edit.j), *vote.places)))
     return Deviation(
         kind=kind,
         ranks=tuple(sorted(wrong.ranks + right.ranks)) if tie else wrong.ranks,
         witness=vote.witness,
         voters=vote.voters,
         subject=None if kind == "skipped-call" else subject,
-        reference=_call(right.best, edit.j),
+        reference=_call(shown, edit.j),
         before=_call(wrong.best, edit.i - 1),
         alike=_alike(wrong.best.tokens, edit.i) if kind == "extra-call" else _alike(right.best.tokens, edit.j),
         foreseen=not any(e.op == "same" and edit.j < e.j < len(right.best.rows) for e in edits),
-        beside=_beside(wrong.best, right.best, edits, edit, vote),
+        beside=_beside(wrong.best, shown, _up_to(edits, edit, shown, right.best), edit, vote, dict(peers)),
+        peers=peers,
+        subjects=places(wrong, edit.i),
     )
 
 
-def _beside(wrong: Sequence, right: Sequence, edits: list[Edit], edit: Edit, vote: _Vote) -> Beside:
+def _up_to(edits: list[Edit], edit: Edit, shown: Sequence, best: Sequence) -> list[Edit]:
+    """The edits were made against who got furthest; what the one shown had not got to yet is no edit."""
+    if shown is best:
+        return edits
+    return [e for e in edits if e.j < len(shown.rows) or (e.i, e.j) <= (edit.i, edit.j)]
+
+
+def _beside(
+    wrong: Sequence, right: Sequence, edits: list[Edit], edit: Edit, vote: _Vote, places: dict[int, int]
+) -> Beside:
     at = next((n for n, e in enumerate(edits) if e.op != "same" and (e.i, e.j) >= (edit.i, edit.j)), len(edits))
+    known = all(rank in places for rank in vote.ranks)
+    rows = tuple(places[rank] for rank in vote.ranks) if known else ()
     return Beside(
-        wrong.rank, wrong.rows, right.rank, right.rows, tuple(edits), at, vote.witness, vote.ranks, vote.asked
+        wrong.rank, wrong.rows, right.rank, right.rows, tuple(edits), at, vote.witness, vote.ranks, vote.asked, rows
     )
 
 

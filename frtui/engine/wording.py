@@ -10,7 +10,7 @@ from frtui.engine.finding import Beside, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
 from frtui.model import Call, Frame, Signature
-from frtui.text import ranges
+from frtui.text import ranges, together
 
 
 def who(ranks: Iterable[int]) -> str:
@@ -36,6 +36,36 @@ def short(site: Frame | None) -> str:
 
 def at(site: Frame | None) -> str:
     return f" at {short(site)}" if site else ""
+
+
+def at_all(case: Case, places: Iterable[tuple[int, int]]) -> str:
+    """Where several ranks made a call: ` at train.py:244 (rank 0 at :247)`. One rank's line is not the others'."""
+    told = together({place[0]: short(case.site(place)) for place in places})
+    return f" at {told}" if told else ""
+
+
+def made_by(case: Case, call: StuckCall, ranks: Iterable[int]) -> list[tuple[int, int]]:
+    """(rank, row) of a stuck call on those of the ranks that made it."""
+    known = (rank for rank in ranks if rank in case.job.ranks)
+    return [(rank, row) for rank in known if (row := case.waits.row(rank, call)) is not None]
+
+
+def now_in(case: Case, ranks: tuple[int, ...], shown: tuple[int, int] | None) -> str:
+    """`; rank 1 is now in all_reduce #17 of default_pg at job.py:25`; empty where that is the call shown already."""
+    places = [(rank, rows[0]) for rank in ranks if (rows := case.waits.heads.get(rank))]
+    if not places and not any(case.lanes.open.get(rank, True) for rank in ranks):
+        return f"; {who(ranks)} {verb(ranks, 'is', 'are')} in no call now"
+    if not places or places[0] == shown:
+        return ""
+    first = _where(case, places[0])
+    same = [place for place in places if _where(case, place) == first]
+    those = [place[0] for place in same]
+    return f"; {who(those)} {verb(those, 'is', 'are')} now in {name(case, places[0])}{at_all(case, same)}"
+
+
+def _where(case: Case, place: tuple[int, int]) -> tuple[int, int, bool]:
+    call = case.call(place)
+    return call.group, call.p2p_seq if call.p2p else call.seq, call.p2p
 
 
 def number(call: Call) -> str:
@@ -90,9 +120,15 @@ def waiting_fact(case: Case, root: Root) -> list[str]:
     """How many wait because of this, and along which way."""
     if not root.waiting:
         return []
-    chain = ", ".join(f"{a} for {b}" for a, b in root.via[:4])
-    more = f", … {len(root.via) - 4} more" if len(root.via) > 4 else ""
-    ways = f": rank {chain}{more}" if chain else ""
+    targets: dict[int, list[int]] = {}
+    for waiting, target in root.via:
+        targets.setdefault(target, []).append(waiting)
+    told = [f"{many(ranks)} for {target}" for target, ranks in list(targets.items())[:4]]
+    more = f", … for {len(targets) - 4} others" if len(targets) > 4 else ""
+    alone = len(root.waiting) == 1
+    ways = f": {', '.join(told)}{more}" if told else ""
+    if len(targets) == 1 and set(root.waiting) == {waiting for waiting, _ in root.via}:
+        ways = f", {'' if alone else 'all '}for rank {next(iter(targets))}"
     return [f"{who(root.waiting)} {verb(root.waiting, 'waits', 'wait')} as a consequence{ways}"]
 
 

@@ -13,14 +13,14 @@ WIDTH = 80
 
 def render(report: Facts) -> str:
     verdict, others = report["verdict"], report["findings"][1:]
-    parts = [_wrapped(verdict["headline"]), *_finding(verdict)]
+    parts = [wrapped(verdict["headline"]), *_finding(verdict)]
     if others:
-        parts.append(_section("Other independent findings", [finding["headline"] for finding in others]))
+        parts.append(section("Other independent findings", [finding["headline"] for finding in others]))
         parts += [
-            part for finding in others for part in ["-" * WIDTH, _wrapped(finding["headline"]), *_finding(finding)]
+            part for finding in others for part in ["-" * WIDTH, wrapped(finding["headline"]), *_finding(finding)]
         ]
-    parts.append(_section("Problems with the files", phrases.problems(report)))
-    parts.append(_section("What was read", phrases.job(report), bullet=""))
+    parts.append(section("Problems with the files", phrases.problems(report)))
+    parts.append(section("What was read", phrases.job(report), bullet=""))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -29,30 +29,30 @@ def _finding(finding: Facts) -> list[str]:
     title = phrases.stack_title(finding) if finding["stack"] else ""
     return [
         _key_facts(finding),
-        _section("Evidence", finding["evidence"]),
-        _section("Who waits", phrases.waits(finding)),
-        _section("Last calls", phrases.last_calls(finding)),
-        *(_section(title, lines, bullet="") for title, lines in phrases.process_stacks(finding)),
-        _section(title, phrases.stack(finding), bullet=""),
-        _section("Next steps", finding["next_steps"], bullet="{}. "),
+        section("Evidence", finding["evidence"]),
+        section("Who waits", phrases.waits(finding)),
+        section("Last calls", phrases.last_calls(finding)),
+        *(section(title, lines, bullet="") for title, lines in phrases.process_stacks(finding)),
+        section(title, phrases.stack(finding), bullet=""),
+        section("Next steps", finding["next_steps"], bullet="{}. "),
     ]
 
 
 def _key_facts(finding: Facts) -> str:
     site = phrases.short(finding["call_site"]) if finding["call_site"] else ""
     pairs = [("where", site), ("call", phrases.call(finding)), ("blamed", phrases.blamed(finding))]
-    return "\n".join(_wrapped(value, f"  {name:8}", " " * 10) for name, value in pairs if value)
+    return "\n".join(wrapped(value, f"  {name:8}", " " * 10) for name, value in pairs if value)
 
 
-def _section(title: str, lines: list[str], bullet: str = "- ") -> str:
+def section(title: str, lines: list[str], bullet: str = "- ") -> str:
     """A titled list; `{}` in the bullet is the number of the line."""
     if not lines:
         return ""
     leads = ["  " + bullet.format(number) for number in range(1, len(lines) + 1)]
-    return "\n".join([title, *(_wrapped(line, lead, " " * len(lead)) for lead, line in zip(leads, lines))])
+    return "\n".join([title, *(wrapped(line, lead, " " * len(lead)) for lead, line in zip(leads, lines))])
 
 
-def _wrapped(text: str, first: str = "", rest: str = "") -> str:
+def wrapped(text: str, first: str = "", rest: str = "") -> str:
     """Lines of 80 columns; a path is never broken, so that it can be copied."""
     lines = textwrap.wrap(
         clean(text),

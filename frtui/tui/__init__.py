@@ -14,6 +14,8 @@ SLOW_LINK = {"TEXTUAL_FPS": "15", "ESCDELAY": "250"}
 def set_defaults() -> None:
     """Textual reads its settings when it is imported, so they must be there before."""
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    for name in ("COLUMNS", "LINES"):  # where a shell exports them, they would hide every later resize
+        os.environ.pop(name, None)
     if os.environ.get("SSH_CONNECTION"):
         for name, value in SLOW_LINK.items():
             os.environ.setdefault(name, value)
@@ -33,6 +35,7 @@ def run(
     *,
     prefix: str | None = None,
     attempt: str | None = None,
+    watch: bool = False,
     mouse: bool = True,
     ascii: bool = False,  # noqa: A002 - the name of the option
     debug: bool = False,
@@ -45,7 +48,7 @@ def run(
         from frtui.tui.app import FrtuiApp
         from frtui.tui.loader import folder
 
-        app = FrtuiApp(source, folder(source, prefix, attempt), plain=ascii, debug=debug)
+        app = FrtuiApp(source, folder(source, prefix, attempt), plain=ascii, watch=watch, debug=debug)
     finally:
         say_at_once()
     app.run(mouse=mouse)

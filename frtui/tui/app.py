@@ -15,7 +15,6 @@ from rich.text import Text
 from textual import on
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
-from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.screen import Screen
 
@@ -24,6 +23,7 @@ from frtui.tui import keys
 from frtui.tui.lines import safe
 from frtui.tui.loader import Reader
 from frtui.tui.screen import Main
+from frtui.tui.steady import Palette
 
 
 class FrtuiApp(App[None]):
@@ -34,18 +34,20 @@ class FrtuiApp(App[None]):
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = keys.APP
 
-    def __init__(self, source: str, reader: Reader, *, plain: bool = False, debug: bool = False) -> None:
-        """`plain`: ASCII only; `debug`: a crash prints local variables, too."""
+    def __init__(
+        self, source: str, reader: Reader, *, plain: bool = False, watch: bool = False, debug: bool = False
+    ) -> None:
+        """`plain`: ASCII only; `watch`: follow the folder; `debug`: a crash prints local variables, too."""
         super().__init__(ansi_color=True)
         self.theme = "ansi-dark"
         self.animation_level = "none"
         self.source, self.reader = clean(source), reader
-        self.plain, self.full_traceback = plain, debug
+        self.plain, self.watch_folder, self.full_traceback = plain, watch, debug
         self.written: list[str] = []
         """Paths of the reports that were exported, to be printed after the screen is gone."""
 
     def get_default_screen(self) -> Screen[None]:
-        return Main(self.source, self.reader)
+        return Main(self.source, self.reader, watching=self.watch_folder)
 
     def on_mount(self) -> None:
         self.set_class(self.plain, "-plain")
@@ -69,8 +71,8 @@ class FrtuiApp(App[None]):
                 yield SystemCommand(binding.description, told, run)
 
     def action_command_palette(self) -> None:
-        if not isinstance(self.screen, CommandPalette):
-            self.push_screen(CommandPalette(placeholder="command", id="--command-palette"))
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(placeholder="command", id="--command-palette"))
 
     async def _run_command(self, screen: Screen[object], action: str) -> None:
         on_list = action in keys.LIST_ACTIONS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual import events
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Static
@@ -12,6 +13,7 @@ from frtui.tui.desk import Desk
 from frtui.tui.lines import LineList, safe
 from frtui.tui.loader import Loader, Reader
 from frtui.tui.prompt import Prompt
+from frtui.tui.steady import outdated
 from frtui.view import reading
 from frtui.view.select import NAMES, SOURCE, TOPICS, Trail
 
@@ -27,26 +29,37 @@ ROOMY = 120
 class Base(Screen[None]):
     """What every group of keys works on; see `screen.Main`."""
 
-    def __init__(self, source: str, reader: Reader) -> None:
+    def __init__(self, source: str, reader: Reader, *, watching: bool = False) -> None:
+        """`watching`: the folder is followed from the beginning."""
         super().__init__()
+        self.watching = watching
         self.loader = Loader(source, reader)
         self.desk, self.prompt = Desk(id="desk"), Prompt(id="prompt")
         self.panes: Panes | None = None
         self.trail = Trail()
         self._left, self._line, self._zoomed = "call", 0, False
         """Before a topic was shown: the pane that had the keys, the line of pane 5 (its key), whether it was zoomed."""
+        self._roomy = False
+        """Whether there was room for all panes at the last size of the screen."""
         self._moving: LineList | None = None
         self._resting: Timer | None = None
 
     # The panes follow the selection
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
+        if outdated(self, event):
+            return
+        roomy, self._roomy = self._roomy, self.size.width >= ROOMY
+        if roomy != self._roomy and self.trail.now.topic in TOPICS:
+            self.desk.zoom(not self._roomy or self._zoomed)
         self.call_after_refresh(self.fit_head)
 
     def fit_head(self) -> None:
         """The head of the screen grows with what it has to say, up to a third of the screen."""
         if self.panes:
-            headline = "frtui  " + reading.headline(self.panes.job, self.size.width - 7)
+            headline = "frtui  " + reading.headline(
+                self.panes.job, self.size.width - 7, self.loader.watcher is not None
+            )
             self.query_one("#job", Static).update(safe(self.app, headline))
             most = max(2, self.size.height // 6)
             notes = len(self.panes.pane("findings", self.trail.now).rows)

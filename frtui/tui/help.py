@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from frtui.tui import keys
 from frtui.tui.lines import safe
+from frtui.tui.steady import outdated
 from frtui.view.rows import cut, flow, pad
 from frtui.view.words import LEGEND
 
@@ -31,8 +32,9 @@ class Help(ModalScreen[None]):
     def on_mount(self) -> None:
         self.draw()
 
-    def on_resize(self) -> None:
-        self.draw()
+    def on_resize(self, event: events.Resize) -> None:
+        if not outdated(self, event):
+            self.draw()
 
     def draw(self) -> None:
         text = page(max(20, self.app.size.width))

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
+FOOTER = {
+    "waits": "Waits",
+    "across": "Across",
+    "aligned": "Beside",
+    "finding-next": "Next",
+    "find": "Find",
+    "export": "Export",
+    "back": "Back",
+    "help": "Help",
+    "quit": "Quit",
+}
+"""What the last line of the screen offers, by id, in at most 80 columns."""
 
-def key(keys: str, action: str, id: str, description: str, tooltip: str, show: bool = False) -> Binding:  # noqa: A002
-    return Binding(keys, action, description, id=id, tooltip=tooltip, show=show)
+
+def key(keys: str, action: str, id: str, description: str, tooltip: str) -> Binding:  # noqa: A002
+    return Binding(keys, action, description, id=id, tooltip=tooltip, show=id in FOOTER)
 
 
 LIST: list[BindingType] = [
@@ -30,10 +43,10 @@ SCREEN: list[BindingType] = [
     key("tab", "cycle(1)", "cycle-next", "Next pane", "next / previous pane"),
     key("shift+tab", "cycle(-1)", "cycle-previous", "Previous pane", "previous pane"),
     key("escape", "back", "back", "Back", "one step back, no quit"),
-    key("slash", "find", "find", "Find", "find; text or regex", True),
+    key("slash", "find", "find", "Find", "find; text or regex"),
     key("n", "find_next(1)", "findagain-next", "Find next", "next / previous match"),
     key("N", "find_next(-1)", "findagain-previous", "Find previous", "previous match"),
-    key("f", "filter", "filter", "Filter", "filter this pane *", True),
+    key("f", "filter", "filter", "Filter", "filter this pane *"),
     key("s", "sort", "sort", "Sort", "sort Ranks, Calls"),
     key("number_sign", "jump", "jump", "Go to", "go to rank, group, call"),
     key("left_square_bracket", "finding(-1)", "finding-previous", "Previous finding", "previous / next finding"),
@@ -46,20 +59,22 @@ SCREEN: list[BindingType] = [
         "open or differing call",
     ),
     key("right_curly_bracket", "turning(1)", "turning-next", "Next open call", "next open or differing call"),
-    key("x", "topic('across')", "across", "Across", "this call on all ranks", True),
+    key("x", "topic('across')", "across", "Across", "this call on all ranks"),
     key("w", "topic('waits')", "waits", "Waits", "who waits for whom"),
     key("a", "topic('aligned')", "aligned", "Beside", "beside its witnesses"),
     key("m", "topic('matrix')", "matrix", "Matrix", "ranks by groups"),
     key("t", "topic('times')", "times", "Times", "slow calls, late ranks"),
     key("c", "unfold", "unfold", "All frames", "all frames / all ranks"),
     key("z", "zoom", "zoom", "Zoom", "zoom this pane / back"),
-    key("e", "export", "export", "Export", "export to a file", True),
-    key("y", "copy", "copy-line", "Copy", "copy line / pane", True),
+    key("e", "export", "export", "Export", "export to a file"),
+    key("y", "copy", "copy-line", "Copy", "copy line / pane"),
     key("Y", "copy_pane", "copy-pane", "Copy pane", "copy all lines of this pane"),
     key("o", "editor", "editor", "Editor", "editor at source line"),
     key("r", "reload", "reload", "Reload", "read the folder again"),
+    key("W", "watch", "watch", "Watch", "follow the folder"),
+    key("v", "attempt", "attempt", "Attempt", "the attempt before"),
     key("ctrl+l", "redraw", "redraw", "Redraw", "draw the screen again"),
-    key("question_mark", "help", "help", "Help", "this page", True),
+    key("question_mark", "help", "help", "Help", "this page"),
 ]
 
 APP: list[BindingType] = [
@@ -126,4 +141,5 @@ def pretty(shown_keys: list[str]) -> str:
 
 def footer() -> list[tuple[str, str]]:
     """(key, name) of what the last line of the screen offers."""
-    return [(names(binding)[0], binding.description) for binding in EVERY if binding.show]
+    by_id = {binding.id or "": binding for binding in EVERY}
+    return [(names(by_id[name])[0], told) for name, told in FOOTER.items()]

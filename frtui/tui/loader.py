@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Callable
 from textual.message import Message
 from textual.widgets import Static
 
+from frtui.tui.watch import Follower, Watcher
 from frtui.view.reading import Reading, progress
 
 if TYPE_CHECKING:
@@ -24,17 +25,29 @@ PAUSE = 0.1
 """Seconds between two reports: more would only cost bytes."""
 
 
-def folder(source: str, prefix: str | None, attempt: str | None) -> Reader:
-    def read(progress: Callable[[Progress], None], cancelled: Callable[[], bool]) -> Panes:
+class Folder:
+    """The reader of a folder of dumps, a dump or an archive."""
+
+    def __init__(self, source: str, prefix: str | None, attempt: str | None) -> None:
+        self.source, self.prefix, self.attempt = source, prefix, attempt
+
+    def __call__(self, progress: Callable[[Progress], None], cancelled: Callable[[], bool]) -> Panes:
         # Here, in the loader's thread: the screen is there before these are imported.
         from frtui.engine import diagnose
         from frtui.load import load
         from frtui.view.panes import Panes
 
-        job = load(source, prefix=prefix, attempt=attempt, progress=progress, cancelled=cancelled)
+        job = load(self.source, prefix=self.prefix, attempt=self.attempt, progress=progress, cancelled=cancelled)
         return Panes(job, tuple(diagnose(job)))
 
-    return read
+    def turn(self, attempts: tuple[str, ...], read: str) -> None:
+        """To the attempt before the one that was read; from the oldest one to the newest, whichever that is then."""
+        at = attempts.index(read) - 1
+        self.attempt = attempts[at] if at >= 0 else None
+
+
+def folder(source: str, prefix: str | None, attempt: str | None) -> Reader:
+    return Folder(source, prefix, attempt)
 
 
 class Loader(Static):
@@ -62,17 +75,39 @@ class Loader(Static):
     class Crashed(Message):
         error: BaseException
 
+    class Changed(Message):
+        """Something in the folder is new, and has come to rest."""
+
+    @dataclass
+    class Lost(Message):
+        """The folder can't be followed any longer."""
+
+        reason: str
+
     def __init__(self, source: str, reader: Reader) -> None:
         super().__init__("", id="progress", markup=False)
         self.source, self.reader = source, reader
-        self.busy = False
+        self.busy = self.quiet = False
+        self.watcher: Watcher | None = None
         self._stop = threading.Event()
 
-    def start(self) -> None:
+    def follow(self, on: bool) -> None:
+        """Follows what the reader reads, or no longer."""
+        if self.watcher:
+            self.watcher.stop()
+        self.watcher = None
+        if on and isinstance(self.reader, Folder):
+            follower = Follower(self.reader.source, self.reader.prefix)
+            tell = self.post_message
+            self.watcher = Watcher(follower, lambda: tell(self.Changed()), lambda why: tell(self.Lost(why)))
+
+    def start(self, quiet: bool = False) -> None:
+        """`quiet`: nobody asked; the screen stays as it is until all is read."""
         if self.busy:
             return
-        self.busy, self.display = True, True
-        self.update(f"reading {self.source}  Esc stops")
+        self.busy, self.quiet, self.display = True, quiet, not quiet
+        if not quiet:
+            self.update(f"reading {self.source}  Esc stops")
         self._stop = threading.Event()
         # A daemon: quitting must not wait for a file that is being decoded. Drawn first: the thread would slow it down.
         self.call_after_refresh(threading.Thread(target=self._work, args=(self._stop,), daemon=True).start)
@@ -85,8 +120,11 @@ class Loader(Static):
 
     def on_unmount(self) -> None:
         self.stop()
+        self.follow(False)
 
     def tell(self, now: Progress) -> None:
+        if self.quiet:
+            return
         self.update(progress(now.files_done, now.files_total, now.bytes_done, now.bytes_total))
 
     def _work(self, stop: threading.Event) -> None:
@@ -118,6 +156,8 @@ class Loader(Static):
                 told = time.monotonic()
                 self.post_message(self.Read(ranks, now))
 
+        if self.watcher:
+            self.watcher.follower.note()
         panes = self.reader(report, stop.is_set)
         panes.warm()
         gc.freeze()

@@ -13,16 +13,14 @@ from textual.widgets import Static
 
 from frtui.tui import keys
 from frtui.tui.help import Help
-from frtui.tui.loader import Loader
+from frtui.tui.reading import Reading
 from frtui.tui.searching import SearchList
 from frtui.tui.seeking import Seeking
 from frtui.tui.taking import Taking
-from frtui.view import reading
-from frtui.view.rows import Rows
-from frtui.view.select import CALL, TOPICS, Trail
+from frtui.view.select import CALL, TOPICS
 
 
-class Main(Seeking, Taking):
+class Main(Reading, Seeking, Taking):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (160, "-wide")]
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = keys.SCREEN
@@ -32,47 +30,12 @@ class Main(Seeking, Taking):
         yield self.loader
         yield self.desk
         yield self.prompt
-        hints = (part for name, told in keys.footer() for part in ((name, "bold"), f" {told}  "))
-        yield Static(Text.assemble(*hints), id="hints")
+        hints = (part for name, told in keys.footer() for part in ("  ", (name, "bold"), f" {told}"))
+        yield Static(Text.assemble(*hints)[2:], id="hints")
 
     def on_mount(self) -> None:
         self.desk.go_to("findings")
-        self.loader.start()
-
-    # Loading
-
-    def on_loader_read(self, message: Loader.Read) -> None:
-        self.loader.tell(message.now)
-        if self.panes is None:
-            self.desk.pane("ranks").show(message.ranks)
-
-    def on_loader_loaded(self, message: Loader.Loaded) -> None:
-        before, self.panes = self.panes, message.panes
-        self.loader.done()
-        self.trail = Trail(self.panes.again(before, self.trail.now) if before else self.panes.first())
-        self.fit_head()
-        # Laid out first: the panes get their lines once, at the width that they then have.
-        self.call_after_refresh(self.fill)
-        if before:
-            self.say(f"read again: {len(self.panes.job.ranks)} ranks, {self.panes.job.n_entries:,} entries")
-
-    def on_loader_failed(self, message: Loader.Failed) -> None:
-        self.loader.done()
-        if self.panes:
-            self.say(message.reason.splitlines()[0], error=True)
-            return
-        page = reading.message(message.reason, "r reads again, q quits")
-        self.desk.pane("call").show(page, title="Nothing to show")
-        self.desk.go_to("call")
-        self.desk.zoom(True)
-
-    def on_loader_crashed(self, message: Loader.Crashed) -> None:
-        raise message.error
-
-    def action_reload(self) -> None:
-        if not self.panes:
-            self.desk.zoom(False)
-            self.desk.pane("call").show(Rows(), title="5 Call")
+        self.loader.follow(self.watching)
         self.loader.start()
 
     # Keys: panes
@@ -112,6 +75,8 @@ class Main(Seeking, Taking):
                 pane.filter = ""
                 self.fill()
                 return True
+        if self.loader.quiet:  # nobody asked for it
+            return False
         self.loader.stop()
         return self.loader.busy
 

@@ -12,7 +12,8 @@ from textual.message import Message
 from frtui.tui.lines import LineList
 from frtui.view import query
 from frtui.view.fields import Values
-from frtui.view.rows import Picked, Rows
+from frtui.view.ordered import Picked
+from frtui.view.rows import Rows
 
 T = TypeVar("T")
 

@@ -9,13 +9,13 @@ from frtui.view import fields, jump, sorting
 
 class Seeking(Base):
     def action_find(self) -> None:
-        self.prompt.ask("find: ", self.desk.active.find)
+        self.prompt.ask("find text or regex, e.g. layers.py: ", self.desk.active.find)
 
     def action_find_next(self, step: int) -> None:
         self.desk.active.find_again(step)
 
     def action_filter(self) -> None:
-        self.prompt.ask("filter: ", self.filter, self.desk.active.filter)
+        self.prompt.ask("filter, e.g. state:open or tp: ", self.filter, self.desk.active.filter)
 
     def filter(self, query: str) -> None:
         pane = self.desk.active
@@ -34,10 +34,12 @@ class Seeking(Base):
         else:
             pane.order = sorting.following(str(pane.id), pane.order)
             self.fill()
+            if pane.order and pane.id == "ranks":
+                pane.action_goto(0)  # to who has most of it; in Calls, the call that is looked at stays
 
     def action_jump(self) -> None:
         self.settle()
-        self.prompt.ask("go to: ", self.jump)
+        self.prompt.ask(f"go to {jump.ASKS}: ", self.jump)
 
     def jump(self, text: str) -> None:
         if self.panes and text.strip():

@@ -45,7 +45,7 @@ class Taking(Base):
     def action_copy(self) -> None:
         widget = self.desk.active
         if len(widget.rows):
-            self.take(widget.rows.text(widget.cursor).strip(), "y")
+            self.take(widget.rows.copied(widget.cursor), "y")
 
     def action_copy_pane(self) -> None:
         rows = self.desk.active.rows

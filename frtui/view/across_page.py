@@ -6,18 +6,18 @@ from frtui.model import NONE, Call
 from frtui.stacks import doing
 from frtui.text import ranges
 from frtui.view import process
-from frtui.view.across import NO_DUMP, Across, across, across_p2p
+from frtui.view.across import NO_DUMP, Across, Same, across, across_p2p
 from frtui.view.index import Index
 from frtui.view.rows import Line, Linked, wrap
-from frtui.view.words import BAD, DOUBT, clock, count, number, operation, span, state
+from frtui.view.words import BAD, DOUBT, NOT_HERE, clock, count, number, operation, span, state
 
 
 class AcrossPage(Linked):
     """Lines that name a rank, which is their key, lead to its call."""
 
-    def __init__(self, index: Index, group: int, seq: int, call: Call | None) -> None:
+    def __init__(self, index: Index, group: int, seq: int, call: Call | None, blamed: tuple[int, ...] = ()) -> None:
         """`call` is the one that was looked at, if the rank has made it; else only its number is known."""
-        self.index, self.group, self.seq, self.call = index, group, seq, call
+        self.index, self.group, self.seq, self.call, self.blamed = index, group, seq, call, frozenset(blamed)
         self.p2p = call is not None and call.p2p
         self.found: Across = across_p2p(index, call) if call and call.p2p else across(index, group, seq)
         super().__init__(self.lay_out)
@@ -29,27 +29,34 @@ class AcrossPage(Linked):
         told = f"{self.index.job.groups[self.group].label} {name}"
         how = "and what answers it" if self.p2p else f"made by {made} of {count(members, 'rank')}"
         lines: list[Line] = [[(part, "bold")] for part in wrap(f"{told}  {how}", width)]
-        kinds = len(self.found.same)
         self.links.clear()
-        for same in self.found.same:
-            fewer = kinds > 1 and len(same.calls) < len(self.found.same[-1].calls)
-            head = f"{count(len(same.calls), 'rank')}  {same.op} {same.arguments}".rstrip()
-            site = f"  at {same.site}" if same.site else "  recorded without a stack"
-            lines += [[(part, "bad" if fewer else "bold")] for part in wrap(head + site, width)]
-            for rank, row in same.calls:
+        absent = sorted(self.found.absent, key=lambda kind: self.blamed.isdisjoint(kind[1]))
+        accused = [kind for kind in absent if not self.blamed.isdisjoint(kind[1])]
+        for why, ranks in accused:
+            lines += self.say_absent(why, ranks, width, len(lines) + 1)
+        for same in sorted(self.found.same, key=lambda same: self.blamed.isdisjoint(same.ranks)):
+            lines += self.say_kind(same, width)
+            for rank, row in sorted(same.calls, key=lambda call: call[0] not in self.blamed):
                 self.links[len(lines)] = (rank, rank, row)
                 lines.append(self.say_rank(rank, row))
-        for why, ranks in self.found.absent:
+        for why, ranks in absent[len(accused) :]:
             lines += self.say_absent(why, ranks, width, len(lines) + 1)
         return lines
+
+    def say_kind(self, same: Same, width: int) -> list[Line]:
+        fewer = len(self.found.same) > 1 and len(same.calls) < len(self.found.same[-1].calls)
+        head = f"{count(len(same.calls), 'rank')}  {same.op} {same.arguments}".rstrip()
+        site = f"  at {same.site}" if same.site else "  recorded without a stack"
+        return [[(part, "bad" if fewer else "bold")] for part in wrap(head + site, width)]
 
     def say_rank(self, rank: int, row: int) -> Line:
         call, data = self.index.job.call(rank, row), self.index.job.ranks[rank]
         mark, word, role = state(call, self.index.ends(rank).open.get(call.group, NONE))
         times = "  ".join(part for part in (clock(call.created), span(call.duration)) if part)
         return [
-            (f"  {mark} ", role),
-            (f"rank {rank}".ljust(10), "plain"),
+            (f"{BAD if rank in self.blamed else ' '} ", "bad"),
+            (f"{mark} ", role),
+            (f"rank {rank}".ljust(10), "bad" if rank in self.blamed else "plain"),
             (word.ljust(8), role),
             (f" {times}", "dim"),
             (f"  {data.host}" if data.host else "", "dim"),
@@ -57,18 +64,18 @@ class AcrossPage(Linked):
 
     def say_absent(self, why: str, ranks: tuple[int, ...], width: int, at: int) -> list[Line]:
         """The members without this call; their last call in the group opens from line `at` on."""
-        role = "warn" if why == NO_DUMP else "bad"
-        lines: list[Line] = [[(f"{why}: {count(len(ranks), 'rank')}", role)]]
         if why == NO_DUMP or self.p2p:
-            return lines + [
-                [("  " + part, "plain")]
-                for part in wrap(f"{DOUBT} rank{'s' * (len(ranks) > 1)} {ranges(ranks)}", width - 2)
-            ]
+            accused = not self.blamed.isdisjoint(ranks)
+            role = "warn" if why == NO_DUMP and not accused else "bad"
+            told = f"{BAD if accused else DOUBT} rank{'s' * (len(ranks) > 1)} {ranges(ranks)}: {why}"
+            return [[(part, role)] for part in wrap(told, width)]
+        lines: list[Line] = [[(f"{why}: {count(len(ranks), 'rank')}", "bad")]]
         for n, rank in enumerate(ranks):
             last = self.index.ends(rank).last.get(self.group)
             if last is not None:
                 self.links[at + n] = (rank, rank, last)
-            lines.append([(f"  {BAD} ", role), (f"rank {rank}".ljust(10), "plain"), (self.last_of(rank), "dim")])
+            mark = BAD if not self.blamed or rank in self.blamed else NOT_HERE
+            lines.append([(f"{mark} ", "bad"), (f"rank {rank}".ljust(10), "plain"), (self.last_of(rank), "dim")])
         return lines
 
     def last_of(self, rank: int) -> str:

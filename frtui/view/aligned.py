@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from frtui.engine.finding import Beside, Finding
 from frtui.model import NONE
+from frtui.text import together
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import FULL, Line, cells, cut, pad, wrap
@@ -15,8 +16,8 @@ BEFORE, AFTER = 6, 12
 """Steps around the parting; `c` shows the rest."""
 TWO_COLUMNS = 70
 """Below so many columns the two sides stand one above the other, where they differ."""
-KINDS = 8
-"""Columns that the kind of a group may take."""
+KINDS = 16
+"""Columns that the label of a group may take."""
 WIDEST = 64
 """Columns of one side; more would only tear the two apart."""
 
@@ -73,9 +74,8 @@ class AlignedPage(Listing):
         return (max(names) if len(names) > 1 else 0), numbers, sites
 
     def kind(self, group: int) -> str:
-        """A group without its number: the witness' may be another one of its kind."""
-        held = self.index.job.groups[group]
-        return label(held.desc.removesuffix("_pg") or held.label, KINDS)
+        """A group by name and number: the witness' may be another one of its kind."""
+        return label(self.index.job.groups[group].label.removesuffix("_pg"), KINDS)
 
     def keys_for(self, width: int) -> list[int]:
         keys = []
@@ -108,16 +108,24 @@ class AlignedPage(Listing):
         rank, as_shown = f"rank {b.witness}", f", shown is rank {b.witness}" if len(b.agree) > 1 else ""
         agree = rank_list(b.agree, 40)
         many = f"{agree[:1].upper()}{agree[1:]} ({len(b.agree)} of {b.asked})"
+        where = f", at {sites}" if (sites := self.agreed_sites()) else ""
         if b.by == "members":
-            return f"{many} did as {rank}, not as rank {b.rank}."
+            return f"{many} did as {rank}, not as rank {b.rank}{where}."
         if b.by == "siblings":
-            return f"{many} of sibling groups did as {rank}, not as rank {b.rank}."
+            return f"{many} of sibling groups did as {rank}, not as rank {b.rank}{where}."
         if b.by == "history":
             return f"What followed the same calls earlier speaks for {rank}."
         if b.by:
             return f"Rank {b.rank} and {rank} part, and nothing in the dumps tells which is right."
         went = "did not make it" if self.steps.op == "ahead" else "went on"
-        return f"{many} {went}{as_shown}."
+        return f"{many} {went}{as_shown}{where}."
+
+    def agreed_sites(self) -> str:
+        """Where those who agree made the call, if not all of them at the line that is shown."""
+        b = self.beside
+        stacks = ((r, self.index.job.ranks[r].entries.stack[row]) for r, row in zip(b.agree, b.agree_rows))
+        sites = {rank: self.index.site(stack) for rank, stack in stacks}
+        return together(sites) if len(set(sites.values())) > 1 else ""
 
     def left_name(self) -> str:
         same = tuple(rank for rank in self.finding.ranks if rank != self.beside.rank)

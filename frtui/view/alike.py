@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from frtui.model import NONE, Call, Job, Stack
 from frtui.stacks import call_site, doing, program
-from frtui.text import ranges
+from frtui.text import ranges, together
 from frtui.view import frames
 from frtui.view.across import Across
 from frtui.view.index import Index
 from frtui.view.rows import Line, cut, wrap
-from frtui.view.words import number, operation, place
+from frtui.view.words import number, operation, place, rank_list
 
 if TYPE_CHECKING:
     from frtui.engine.finding import Finding
 
 LISTED = 40
 """Columns for the numbers of ranks that have something in common."""
+OTHERS = 2
+"""So many other calls of that side are told of."""
 IN_THREAD = -2
 """In place of a row: the rank has no call to tell of, but its main thread was seen."""
 
@@ -67,13 +69,36 @@ def other_side(index: Index, finding: Finding, rank: int, shown: Stack, width: i
     stack = call.stack if call else index.job.ranks[first].threads[0].stack
     at = verb(index, finding, call, len(ranks)) if call else f"{inside(len(ranks))} {thread_in(stack)}"
     equal = "with the same stack" if stack == shown else "innermost first"
-    told: list[Line] = [[(part, "dim")] for part in wrap(f"{subject(ranks, len(side), blamed)} {at}, {equal}", width)]
+    said = f"{subject(ranks, len(side), blamed)} {at}, {equal}{elsewhere(index, finding, rows, ranks)}"
+    told: list[Line] = [[(part, "dim")] for part in wrap(said, width)]
     if stack == shown:
         return told
     kind, site = frames.of_call(stack), call_site(stack)
     if not call:
         kind, site = frames.of_thread(stack), call_site(program(stack))
     return told + frames.lines(stack, width, unfolded, kind, site)
+
+
+def elsewhere(index: Index, finding: Finding, rows: dict[int, int], ranks: list[int]) -> str:
+    """The others of that side, which are not in the stack that is told of: `; rank 0 at train.py:247`."""
+    calls = {r: index.job.call(r, row) for r, row in rows.items() if row >= 0}
+    alike: dict[object, list[int]] = {}
+    for rank, call in calls.items():
+        if rank not in ranks:
+            alike.setdefault(same_call(call), []).append(rank)
+    told = []
+    for those in sorted(alike.values(), key=len, reverse=True)[:OTHERS]:
+        first = calls[those[0]]
+        known = ranks[0] in calls and same_call(first) == same_call(calls[ranks[0]])
+        made = "" if known else f" {made_or_in(finding, first, len(those))} {call_of(index, first)}"
+        sites = together({rank: place(call_site(calls[rank].stack)) for rank in those})
+        told.append(f"; {rank_list(those, LISTED)}{made}{' at ' + sites if sites else ''}")
+    more = len(alike) - len(told)
+    return "".join(told) + (f"; others in {more} more calls" if more > 0 else "")
+
+
+def same_call(call: Call) -> object:
+    return call.group, call.p2p_seq if call.p2p else call.seq, call.p2p, call.done
 
 
 def row_at(index: Index, finding: Finding, rank: int) -> int:
@@ -117,9 +142,16 @@ def inside(ranks: int) -> str:
 
 def verb(index: Index, finding: Finding, call: Call, ranks: int) -> str:
     """`are in all_reduce #2 at train.py:60`; `last made …` of a call before the finding's."""
+    return f"{made_or_in(finding, call, ranks)} {call_of(index, call)} at {place(call_site(call.stack))}"
+
+
+def made_or_in(finding: Finding, call: Call, ranks: int) -> str:
     meant = (call.group, call.p2p_seq if call.p2p else call.seq) == (finding.group, finding.seq)
-    made = inside(ranks) if not call.done else "made" if meant else "last made"
-    return f"{made} {operation(index.job, call.group, call.signature)} {number(call)} at {place(call_site(call.stack))}"
+    return inside(ranks) if not call.done else "made" if meant else "last made"
+
+
+def call_of(index: Index, call: Call) -> str:
+    return f"{operation(index.job, call.group, call.signature)} {number(call)}"
 
 
 def thread_in(stack: Stack) -> str:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from frtui.model import STATE_NAMES, Call
 from frtui.stacks import call_site
-from frtui.view import alike, frames, process
+from frtui.view import alike, frames, not_made, process
 from frtui.view.across import Across, across, across_p2p, sentence
 from frtui.view.findings import call_name
 from frtui.view.index import Index
+from frtui.view.lacking import lacks
 from frtui.view.rows import FrameLine, Line, Page, cells, labelled, wrap
 from frtui.view.select import Selection
 from frtui.view.words import arguments, clock, count, dtype, label, named, number, only, operation, shapes, span
@@ -23,6 +24,9 @@ SHOWN_PARTS = 6
 
 def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
     finding = findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
+    if finding and now.rank is not None and now.row is None and lacks(index, finding, now.rank):
+        rank = now.rank
+        return Page(lambda width: missing_call(index, finding, rank, width, now.unfolded))
     if now.rank is None or now.row is None or now.rank not in index.job.ranks:
         return Page(lambda width: (why(finding, width) if finding else []) + without_call(index, now, finding, width))
     call = index.job.call(now.rank, now.row)
@@ -39,6 +43,23 @@ def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
         return lines
 
     return Page(make)
+
+
+def missing_call(index: Index, finding: Finding, rank: int, width: int, unfolded: bool) -> list[Line]:
+    """A call that the blamed rank did not make: the accusation first, the call before it last."""
+    lines = not_made.title(index, finding, width) + not_made.made_by(index, finding, width)
+    lines += not_made.instead(index, rank, width, unfolded) + why(finding, width)
+    lines += alike.other_side(index, finding, rank, (), width, unfolded)
+    row = index.ends(rank).last.get(finding.group if finding.group is not None else -1)
+    if finding.focus and finding.focus[0] == rank:
+        row = finding.focus[1]
+    if row is None:
+        return lines
+    call = index.job.call(rank, row)
+    view = across_p2p(index, call) if call.p2p else across(index, call.group, call.seq)
+    first, *rest = head(index, call, None, width - 8)
+    lines += [[("before  ", "dim"), *first], *rest, *arguments_of(index, call, view, width)]
+    return lines + stack(index, call, view, width, unfolded)
 
 
 def without_call(index: Index, now: Selection, finding: Finding | None, width: int) -> list[Line]:

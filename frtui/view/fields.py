@@ -10,6 +10,7 @@ from frtui.model import NONE
 from frtui.view import ranks
 from frtui.view.durations import measures, took
 from frtui.view.index import Index
+from frtui.view.lacking import MISSING_ROW
 from frtui.view.words import operation, state
 
 Value = Union[str, Sequence[int], float]
@@ -95,6 +96,8 @@ def of_calls(index: Index, rank: int) -> Values:
     measured: list[bool] = []
 
     def value(row: int, field: str) -> Value | None:
+        if row == MISSING_ROW:  # not made: its line's text says what it is
+            return None
         if field == "slower":
             measured.append(measured[0] if measured else measures(e))
             return took(e, [row], measured[0])[0]

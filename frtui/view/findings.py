@@ -61,11 +61,13 @@ def note_names(job: Job) -> list[str]:
 def note(job: Job, name: str) -> Line:
     if name == "problems":
         ignored = sum(p.problem == "skipped" for p in job.problems)
-        read = len(job.problems) - ignored
+        empty = [p.rank for p in job.problems if p.problem == "no-entries"]
+        read = len(job.problems) - ignored - len(empty)
         said = " and ".join(
             part
             for part in (
                 f"{count(read, 'file')} could not be read as written" if read else "",
+                empty_dumps(empty) if empty else "",
                 f"{ignored} ignored" if ignored else "",
             )
             if part
@@ -73,6 +75,13 @@ def note(job: Job, name: str) -> Line:
         return [(WARN + " ", "warn"), (said, "plain"), ("  Enter lists them", "dim")]
     missing = job.missing
     return [(WARN + " ", "warn"), (f"no dump from {rank_list(missing, 40)}", "plain"), ("  Enter tells more", "dim")]
+
+
+def empty_dumps(ranks: list[int | None]) -> str:
+    """`2 dumps are empty (ranks 9, 14)`: they were read, and hold no calls."""
+    known = sorted({rank for rank in ranks if rank is not None})
+    told = f" ({rank_list(known, 30)})" if known else ""
+    return f"{count(len(ranks), 'dump')} {'is' if len(ranks) == 1 else 'are'} empty{told}"
 
 
 def summary(findings: tuple[Finding, ...], number: int, most: int) -> Page:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Callable
 
 from frtui.model import Frame, Stack
 from frtui.stacks import call_site, is_cpp, is_cpython, is_torch, program
 from frtui.view.cpp import readable
-from frtui.view.rows import FrameLine, Line, cells, cut_left
+from frtui.view.rows import FoldedLine, FrameLine, Line, cells, cut_left
 
 Kind = Callable[[Frame], str]
 """What a frame is counted as where it is folded; empty: the user's own, which never is."""
@@ -34,22 +35,23 @@ def of_thread(stack: Stack) -> Kind:
 def lines(stack: Stack, width: int, unfolded: bool, kind: Kind, site: Frame | None) -> list[Line]:
     """Innermost first, the call site marked."""
     told: list[Line] = []
-    hidden: dict[str, int] = {}
+    hidden: list[tuple[str, Frame]] = []
     for frame in stack:
         what = kind(frame)
         if what and not unfolded:
-            hidden[what] = hidden.get(what, 0) + 1
+            hidden.append((what, frame))
             continue
         told += fold(hidden)
-        hidden = {}
+        hidden = []
         told.append(frame_line(frame, frame is site, not what, width))
     return told + fold(hidden)
 
 
-def fold(hidden: dict[str, int]) -> list[Line]:
-    told = ", ".join(f"{n:,} {what}" for what, n in sorted(hidden.items(), reverse=True))
-    noun = "frame" if list(hidden.values()) == [1] else "frames"
-    return [[(f"  … {told} {noun} (c shows)", "dim")]] if told else []
+def fold(hidden: list[tuple[str, Frame]]) -> list[Line]:
+    counted = Counter(what for what, _ in hidden)
+    told = ", ".join(f"{n:,} {what}" for what, n in sorted(counted.items(), reverse=True))
+    text = f"  … {told} {'frame' if len(hidden) == 1 else 'frames'} (c shows)"
+    return [FoldedLine([(text, "dim")], [f"{frame.name}  {frame.place}" for _, frame in hidden])] if hidden else []
 
 
 def frame_line(frame: Frame, site: bool, own: bool, width: int) -> FrameLine:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from frtui.model import NONE, Group
 from frtui.text import ranges
 from frtui.view.index import Frontier, Index
-from frtui.view.rows import Keyed, Line, Rows, cells, pad
+from frtui.view.ordered import Order, Sorted, by_class
+from frtui.view.rows import Line, Rows, cells, pad
 from frtui.view.words import BAD, DOUBT, count, label
 
 if TYPE_CHECKING:
@@ -32,7 +33,15 @@ def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
             *standing(frontier, group, width - 4 - names - numbers, width < 60),
         ]
 
-    return Keyed(range(len(index.job.groups)), say)
+    order = index.keep("order of groups", lambda: ordered(index, findings, blamed))
+    return Sorted(range(len(index.job.groups)), say, order)
+
+
+def ordered(index: Index, findings: tuple[Finding, ...], blamed: frozenset[int]) -> Order:
+    """The groups of the findings on top, then those with an open call; by the ends of the rings, which are known."""
+    opened = {group for rank in index.job.ranks for group in index.ends(rank).open}
+    first = {f.group: n - len(findings) for n, f in reversed(list(enumerate(findings))) if f.group in blamed}
+    return by_class(range(len(index.job.groups)), lambda group: first.get(group, 0 if group in opened else 1))
 
 
 def standing(frontier: Frontier, group: Group, room: int, narrow: bool) -> Line:

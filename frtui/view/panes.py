@@ -10,6 +10,7 @@ from frtui.model import Frame, Job
 from frtui.stacks import call_site
 from frtui.view import call, calls, fields, findings, groups, query, ranks, select
 from frtui.view.index import Index
+from frtui.view.lacking import MISSING_ROW
 from frtui.view.rows import Linked, Page, Rows
 from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, SOURCE, Selection
 from frtui.view.sorting import Sorting
@@ -34,6 +35,8 @@ class Panes:
         """Computes beforehand, in the loader's thread, what the first screen needs."""
         for rank in self.job.ranks:
             self.index.ends(rank)
+        ranks.rows(self.index, self.findings)
+        groups.rows(self.index, self.findings)
 
     def first(self) -> Selection:
         return self.on_finding(0) if self.findings else select.on_first(self.index)
@@ -62,7 +65,10 @@ class Panes:
         return groups.rows(self.index, self.findings), group, "3 Groups"
 
     def _calls(self, now: Selection) -> tuple[Rows, int | None, str]:
-        return calls.rows(self.index, now), now.row, calls.title(self.index, now)
+        finding = self.findings[now.finding] if now.finding is not None else None
+        rows = calls.rows(self.index, now, finding)
+        key = MISSING_ROW if now.row is None and isinstance(rows, calls.OneMissing) else now.row
+        return rows, key, calls.title(self.index, now)
 
     def _call(self, now: Selection) -> tuple[Rows, int | None, str]:
         if now.topic == PROBLEMS:
@@ -73,14 +79,6 @@ class Panes:
         if page is not None:
             return page, now.rank, PAGES[now.topic].title
         return call.page(self.index, self.findings, now), None, "5 Call"
-
-    def again(self, before: Panes, then: Selection) -> Selection:
-        """The selection after the folder was read again: the same finding, if it is still there."""
-        if then.finding is None or then.finding >= len(before.findings):
-            return self.first()
-        old = before.findings[then.finding]
-        same = (n for n, f in enumerate(self.findings) if (f.kind, f.ranks, f.op) == (old.kind, old.ranks, old.op))
-        return self.on_finding(next(same, 0)) if self.findings else self.first()
 
     def sentences(self, width: int, most: int) -> int:
         """Lines that the longest summary takes."""
@@ -117,7 +115,7 @@ class Panes:
         if name == "groups":
             return now if key == now.group else select.on_group(self.index, now, key)
         if name == "calls" and now.rank is not None and self.index.rows(now.rank, now.group):
-            return select.on_row(now, key)
+            return select.on_row(now, None if key == MISSING_ROW else key)
         return now
 
     def open(self, name: str, key: int, now: Selection, frame: Frame | None = None) -> tuple[Selection, str]:
@@ -146,7 +144,7 @@ class Panes:
         if not self.index.rows(rank, now.group):
             return lambda _row: False
         done = self.job.ranks[rank].entries.done
-        return lambda row: not done[row] or self.index.deviates(rank, row)
+        return lambda row: row == MISSING_ROW or not done[row] or self.index.deviates(rank, row)
 
     def values(self, name: str, now: Selection) -> fields.Values:
         """What the lines of a pane have in the fields that a filter may name."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from frtui.model import Rank
 from frtui.view import process
 from frtui.view.index import Index
-from frtui.view.rows import Keyed, Line, Rows, pad
+from frtui.view.ordered import Sorted, by_class
+from frtui.view.rows import Line, Rows, pad
 from frtui.view.words import BAD, DOUBT, clock, label, number, operation
 
 if TYPE_CHECKING:
@@ -49,7 +50,13 @@ def rows(index: Index, findings: tuple[Finding, ...]) -> Rows:
             (f", {lag:,.1f} s before the job's last" if lag >= 1 else "", "warn" if lag >= 10 else "dim"),
         ]
 
-    return Keyed(index.world, say)
+    order = index.keep("order of ranks", lambda: by_class(index.world, lambda rank: kind(index, rank, blamed)))
+    return Sorted(index.world, say, order)
+
+
+def kind(index: Index, rank: int, blamed: frozenset[int]) -> int:
+    """What stands on top: who is blamed, then who is not done."""
+    return 0 if rank in blamed else 2 if state(index, rank, blamed, frozenset())[1] in ("done", "ended") else 1
 
 
 def state(index: Index, rank: int, blamed: frozenset[int], waiting: frozenset[int]) -> tuple[str, str, str]:

@@ -53,13 +53,12 @@ def message(text: str, hint: str) -> Page:
     return Page(make)
 
 
-def headline(job: Job, width: int) -> str:
-    """The first line of the screen: what was read."""
-    missing = job.missing
+def headline(job: Job, width: int, watching: bool = False) -> str:
+    """The first line of the screen: what was read, and whether that is still going on."""
     source = clean(job.source)
     parts = [
         f"attempt {job.attempt} of {len(job.attempts)}" if job.attempt else "",
-        count(len(job.ranks), "rank") + (f" of {len(job.world)}, no dump from {ranges(missing)}" if missing else ""),
+        f"watching, {len(job.ranks):,} of {count(len(job.world), 'rank')}" if watching else _ranks(job),
         count(len(job.groups), "group"),
         f"{job.n_entries:,} entries",
         "/".join(job.backends),
@@ -70,3 +69,8 @@ def headline(job: Job, width: int) -> str:
         told.pop()
     rest = "  ".join(told)
     return f"{cut_left(source, max(PATH, width - cells(rest) - 2))}  {rest}"
+
+
+def _ranks(job: Job) -> str:
+    missing = f" of {len(job.world)}, no dump from {ranges(job.missing)}" if job.missing else ""
+    return count(len(job.ranks), "rank") + missing

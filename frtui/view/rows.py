@@ -23,6 +23,14 @@ class FrameLine(list[Span]):
         self.frame = frame
 
 
+class FoldedLine(list[Span]):
+    """A line in place of others, which are copied instead of it."""
+
+    def __init__(self, spans: Line, hidden: list[str]) -> None:
+        super().__init__(spans)
+        self.hidden = hidden
+
+
 FULL = 500
 """A width at which every column is shown; what find, filter and copy look at."""
 
@@ -51,6 +59,10 @@ class Rows:
 
     def text(self, i: int) -> str:
         return plain(self.line(i, FULL)).rstrip()
+
+    def copied(self, i: int) -> str:
+        """What is copied of the line."""
+        return self.text(i).strip()
 
     def whole(self) -> list[str]:
         """The text of every line."""
@@ -116,6 +128,10 @@ class Page(Rows):
         wide = self.wide()
         return plain((wide if len(wide) == len(self.lines) else self.lines)[i]).rstrip()
 
+    def copied(self, i: int) -> str:
+        line = self.lines[i] if i < len(self.lines) else None
+        return "\n".join(line.hidden) if isinstance(line, FoldedLine) else super().copied(i)
+
     def whole(self) -> list[str]:
         return [plain(line).rstrip() for line in self.wide()]
 
@@ -156,38 +172,6 @@ class Linked(Page):
         if self.width < 0:
             self.fit(FULL)
         return next(((rank, row) for known, rank, row in self.links.values() if known == key), None)
-
-
-class Picked(Rows):
-    """Some lines of another pane: what a filter leaves."""
-
-    def __init__(self, base: Rows, indices: Sequence[int]) -> None:
-        self.base, self.indices = base, indices
-
-    def fit(self, width: int) -> None:
-        self.base.fit(width)
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def line(self, i: int, width: int) -> Line:
-        return self.base.line(self.indices[i], width)
-
-    def key(self, i: int) -> int:
-        return self.base.key(self.indices[i])
-
-    def position(self, key: int) -> int:
-        found = bisect_left(self.indices, self.base.position(key))
-        return max(0, min(found, len(self.indices) - 1))
-
-    def text(self, i: int) -> str:
-        return self.base.text(self.indices[i])
-
-    def frame(self, i: int) -> Frame | None:
-        return self.base.frame(self.indices[i])
-
-    def head(self, width: int) -> list[Line]:
-        return self.base.head(width)
 
 
 def plain(line: Line) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frtui.model import NONE, Frame
+from frtui.view.lacking import lacks
 
 if TYPE_CHECKING:
     from frtui.engine.finding import Finding
@@ -27,7 +28,7 @@ class Selection:
     group: int | None = None
     """The group that the calls are restricted to; None: all of the rank's groups."""
     row: int | None = None
-    """Row of the rank's entries; None where the rank has none, or has no dump."""
+    """Row of the rank's entries; None where the rank has none, has no dump, or did not make the finding's call."""
     topic: str = CALL
     """What the Call pane tells of: the call, the call across its group, or what could not be read."""
     unfolded: bool = False
@@ -65,8 +66,10 @@ class Trail:
 
 
 def on_finding(index: Index, findings: tuple[Finding, ...], number: int) -> Selection:
-    """All panes on what proves a finding: the call that it names, else what the blamed rank did last."""
+    """All panes on what proves a finding: the call that it names, made or not, else what the blamed rank did last."""
     finding, job = findings[number], index.job
+    if finding.focus and lacks(index, finding, finding.focus[0]):
+        return Selection(number, finding.focus[0], finding.group)
     if finding.focus and finding.focus[0] in job.ranks and not _tells_without_calls(index, finding):
         rank, row = finding.focus
         return Selection(number, rank, job.ranks[rank].entries.group[row], row)
@@ -110,7 +113,7 @@ def on_group(index: Index, now: Selection, group: int) -> Selection:
     return replace(now, rank=rank, group=group, row=row, topic=CALL)
 
 
-def on_row(now: Selection, row: int) -> Selection:
+def on_row(now: Selection, row: int | None) -> Selection:
     return replace(now, row=row, topic=CALL)
 
 

@@ -7,47 +7,16 @@ from typing import Callable, NamedTuple
 
 from frtui.view import durations, lags
 from frtui.view.index import Index
+from frtui.view.ordered import Order, Sorted
 from frtui.view.ranks import newest_ns
 from frtui.view.rows import Keyed, Line, Rows
 from frtui.view.select import Selection
 from frtui.view.standing import standings
 from frtui.view.words import clock, span
 
-DURATION, BEHIND, LAG, LAST = "duration", "behind", "lag", "last call"
+DURATION, BEHIND, LAG, LAST = "duration", "calls behind", "lag", "last call"
 ORDERS = {"calls": (DURATION, LAG), "ranks": (BEHIND, LAG, LAST)}
 UNKNOWN = float("-inf")
-
-
-class Order:
-    """Another order of ascending keys: for each line, the place of its key among them."""
-
-    def __init__(self, places: Sequence[int]) -> None:
-        self.places = places
-        self._lines: list[int] = []
-
-    def line_of(self, place: int) -> int:
-        if not self._lines and self.places:
-            self._lines = [0] * len(self.places)
-            for line, held in enumerate(self.places):
-                self._lines[held] = line
-        return self._lines[place] if self._lines else 0
-
-
-class Sorted(Keyed):
-    """The lines of `Keyed` in another order."""
-
-    def __init__(self, keys: Sequence[int], say: Callable[[int, int], Line], order: Order) -> None:
-        super().__init__(keys, say)
-        self.order = order
-
-    def line(self, i: int, width: int) -> Line:
-        return super().line(self.order.places[i], width)
-
-    def key(self, i: int) -> int:
-        return super().key(self.order.places[i])
-
-    def position(self, key: int) -> int:
-        return self.order.line_of(super().position(key))
 
 
 class By(NamedTuple):

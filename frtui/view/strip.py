@@ -56,7 +56,9 @@ def strip(index: Index, rank: int, group: int | None, shown: Window, width: int)
 
 def axis(shown: Window, width: int) -> str:
     """`14:13:20 … 14:14:20 UTC, 1.2 s a column`, the times at both ends where there is room."""
-    left, right = clock(shown.begin)[:8], clock(shown.end)[:8]
+    left, right = clock(shown.begin), clock(shown.end)
+    if shown.end - shown.begin >= 2_000_000_000:  # below that, the second may be the same at both ends
+        left, right = left[:8], right[:8]
     each = f"{span((shown.end - shown.begin) / 1e6 / max(1, width)) or '0 us'} a column, UTC"
     free = width - len(left) - len(right) - len(each)
     if free < 4:

@@ -1,4 +1,4 @@
-"""The page behind `t`: the slowest calls, who came late to the selected one, the last minute of each rank."""
+"""The page behind `t`: who came late to the selected call, the slowest ones, the last minute of each rank."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SLOW_KEYS, _STRIP_KEYS = 1 << 40, 1 << 41
 
 
 class Times(Linked):
-    def __init__(self, index: Index, now: Selection) -> None:
+    def __init__(self, index: Index, now: Selection, finding: Finding | None) -> None:
         self.index, self.group = index, now.group
-        self.call = collective(index, now)
+        self.call = collective(index, now, finding)
         self.late = lags.at_call(index, *self.call) if self.call else {}
         self.clocks = clocks.clocks(index)
         super().__init__(self.lay_out)
@@ -31,7 +31,8 @@ class Times(Linked):
         job = self.index.job
         where = "all groups" if self.group is None else label(job.groups[self.group].label, max(8, width - 30))
         lines: list[Line] = []
-        for part in (self.slowest, self.lags, self.strips):
+        # Who came late to the call that is looked at comes first, where there is one.
+        for part in (self.lags, self.slowest, self.strips) if self.late else (self.slowest, self.lags, self.strips):
             lines += [[("", "plain")]] if lines else []
             lines += part(width, where, len(lines))
         return lines
@@ -107,7 +108,7 @@ class Times(Linked):
             for rank in self.index.job.groups[group].ranks
             if self.index.row_of(rank, group, seq) == NONE
         }
-        told = [f"{count(len(those), 'rank')} {why}: {ranges(those)}" for why, those in by_reason(absent)]
+        told = [f"rank{'s' * (len(those) > 1)} {ranges(those)}: {why}" for why, those in by_reason(absent)]
         return [[("  " + part, "bad")] for text in told for part in wrap(text, width - 2)]
 
     def strips(self, width: int, where: str, at: int) -> list[Line]:
@@ -143,14 +144,17 @@ class Times(Linked):
         return some, f"{len(some)} of {len(here):,} ranks" + (", who came last" if late else "")
 
 
-def collective(index: Index, now: Selection) -> tuple[int, int] | None:
-    """(group, seq) of the selected call; where the rank has not made it, of the one that others wait in."""
+def collective(index: Index, now: Selection, finding: Finding | None) -> tuple[int, int] | None:
+    """(group, seq) of the selected call; where the rank has not made it, the finding's, else what others wait in."""
     if now.row is not None and now.rank in index.job.ranks:
         e = index.job.ranks[now.rank].entries
         return None if e.p2p[now.row] or e.seq[now.row] == NONE else (e.group[now.row], e.seq[now.row])
+    if finding and finding.seq is not None and now.group is not None and now.group == finding.group:
+        return None if finding.p2p else (now.group, finding.seq)
     frontier = index.frontier(now.group) if now.group is not None else None
     return (now.group, frontier.seq) if frontier and now.group is not None and frontier.seq != NONE else None
 
 
 def times(index: Index, findings: tuple[Finding, ...], now: Selection) -> Times | None:
-    return Times(index, now) if index.job.n_entries else None
+    finding = findings[now.finding] if now.finding is not None else None
+    return Times(index, now, finding) if index.job.n_entries else None

@@ -8,6 +8,7 @@ from frtui.engine.finding import Finding
 from frtui.view.across_page import AcrossPage
 from frtui.view.aligned import aligned, why_not
 from frtui.view.index import Index
+from frtui.view.lacking import left_alone
 from frtui.view.matrix import matrix
 from frtui.view.rows import Linked
 from frtui.view.select import ACROSS, ALIGNED, MATRIX, SOURCE, TIMES, WAITS, Selection
@@ -32,11 +33,15 @@ def across(index: Index, findings: tuple[Finding, ...], now: Selection) -> Acros
     """The selected call on every member; where a finding is about a call that the rank lacks, that one."""
     made = index.job.call(now.rank, now.row) if now.rank in index.job.ranks and now.row is not None else None
     finding = findings[now.finding] if now.finding is not None else None
+    blamed = finding.ranks if finding else ()
     if finding and finding.group is not None and finding.seq is not None and not finding.p2p:
         named = (finding.group, finding.seq)
         if made is None or (finding.focus == (made.rank, made.row) and named != (made.group, made.seq)):
-            return AcrossPage(index, *named, None)
-    return AcrossPage(index, made.group, made.seq, made) if made else None
+            return AcrossPage(index, *named, None, blamed)
+    if finding and finding.p2p and made is None:
+        # The numbers of sends and recvs are each rank's own: who waits in one shows what is missing.
+        made = next((index.job.call(*alone) for alone in left_alone(index, finding)), None)
+    return AcrossPage(index, made.group, made.seq, made, blamed) if made else None
 
 
 def source(index: Index, findings: tuple[Finding, ...], now: Selection) -> SourcePage | None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from frtui.engine.finding import Finding, Wait
 from frtui.model import NONE
-from frtui.text import ranges
+from frtui.text import ranges, together
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import Line, cut, cut_left, wrap
@@ -101,7 +101,8 @@ class WaitsPage(Listing):
         else:
             met = "" if blamed or not self.finding.ranks else "it" if len(self.finding.ranks) == 1 else "them"
             verb = f" {'meets' if one else 'meet'} {met} there in " if met else f" {'is' if one else 'are'} in "
-        site = self.index.site(self.index.job.ranks[waits[0].rank].entries.stack[waits[0].row])
+        stacks = ((w.rank, self.index.job.ranks[w.rank].entries.stack[w.row]) for w in waits)
+        site = together({rank: self.index.site(stack) for rank, stack in stacks})
         return [
             (self.who(ranks), "bad" if blamed else "bold"),
             (verb, "plain"),

@@ -24,7 +24,7 @@ LEGEND = (
     ("p#", "number of a send or recv"),
 )
 
-ASCII = str.maketrans("✗✓≠▶●○›…→←↑↓·│─━├└┌▼█▒", "x+#>*o>~><^v.|-=|`,v#~")
+ASCII = str.maketrans("✗✓≠▶●○›…→←↑↓·│─━├└┌▼█▒—", "x+#>*o>~><^v.|-=|`,v#~-")
 """For terminals without Unicode (`--ascii`): one column for one column."""
 
 _DTYPES = {
@@ -126,13 +126,17 @@ def place(frame: Frame | None) -> str:
     return f"{base(frame.filename)}:{frame.line}" if frame else ""
 
 
+def essence(text: str) -> str:
+    """A group's description without fillers."""
+    return "_".join(word for word in text.split("_") if word.upper() not in _FILLERS) or text
+
+
 def label(text: str, width: int) -> str:
     """A group's label in `width` columns: fillers go first, then its beginning, never its number."""
     if cells(text) <= width:
         return text
     desc, _, name = text.rpartition(":")
-    words = [word for word in (desc or name).split("_") if word.upper() not in _FILLERS]
-    short = "_".join(words) or (desc or name)
+    short = essence(desc or name)
     if not desc:
         return cut(short, width)
     room = width - cells(name) - 1

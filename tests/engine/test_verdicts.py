@@ -87,7 +87,8 @@ def test_a_pair_is_judged_by_the_other_pairs(judge: Judge) -> None:
         ranks[r] = dump(rows, pg_config={WORLD: range(6), pair: [r // 2 * 2, r // 2 * 2 + 1]})
     [found] = judge(ranks)
     assert (found.kind, found.ranks, found.confidence) == ("size-mismatch", (2,), "likely")
-    assert "2 sibling groups" in found.summary
+    assert "where its peer 3 made" in found.summary
+    assert "(as did 2 other groups of its kind)" in found.summary
 
 
 def test_a_pair_without_any_witness_is_a_tie(judge: Judge) -> None:

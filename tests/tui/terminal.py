@@ -14,22 +14,29 @@ from pathlib import Path
 
 
 class Terminal:
-    """`python -m frtui` in a terminal that answers as common ones do."""
+    """`python -m frtui`, or another program in Python, in a terminal that answers as common ones do."""
 
     def __init__(
-        self, *arguments: str, size: tuple[int, int] = (80, 24), environ: dict[str, str] | None = None
+        self,
+        *arguments: str,
+        size: tuple[int, int] = (80, 24),
+        environ: dict[str, str] | None = None,
+        program: tuple[str, ...] = ("-m", "frtui"),
     ) -> None:
         self.seen = bytearray()
         unset = ("NO_COLOR", "TMUX", "SSH_CONNECTION")
         env = {name: value for name, value in os.environ.items() if name not in unset}
-        env.update(TERM="xterm-256color", COLORTERM="truecolor", LANG="C.UTF-8", **(environ or {}))
+        env.update({"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", **(environ or {})})
         env["PYTHONPATH"] = str(Path(__file__).parents[2])
         shape = struct.pack("HHHH", size[1], size[0], 0, 0)
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, shape)
-            os.execvpe(sys.executable, [sys.executable, "-m", "frtui", *arguments], env)
+            os.execvpe(sys.executable, [sys.executable, *program, *arguments], env)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, shape)
+
+    def resize(self, width: int, height: int) -> None:
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def read(self, seconds: float) -> int:
         """Reads what comes within a time, and returns how much that was."""
@@ -70,10 +77,10 @@ class Terminal:
             self.read(0.05)
         assert wanted in self.seen, bytes(self.seen[-2000:])
 
-    def press(self, keys: bytes) -> int:
+    def press(self, keys: bytes, quiet: float = 0.5) -> int:
         """Bytes that a key costs, with all that follows from it."""
         os.write(self.fd, keys)
-        return self.settle()
+        return self.settle(quiet)
 
     def end(self) -> int:
         """The exit code, once the program has ended by itself."""

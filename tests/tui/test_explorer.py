@@ -69,7 +69,7 @@ async def test_a_filter_with_a_typo_is_told_of_and_not_applied(tmp_path: Path) -
 
 async def test_a_sorted_pane_stays_sorted_while_the_rank_changes_and_can_be_filtered(tmp_path: Path) -> None:
     async with stuck(tmp_path, entries=30) as pilot:
-        await press(pilot, "4", "s", "2", "j")
+        await press(pilot, "4", "s", "2", "G")
         assert "4 Calls by duration  rank 3" in pane(pilot, "calls")[0]
         await press(pilot, "4", "f", *"seq:>27", "enter")
         assert "4 Calls by duration  filter: seq:>27 (3 of 30)" in pane(pilot, "calls")[0]

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 
 from frtui.tui import keys
 from frtui.tui.app import FrtuiApp
 from frtui.tui.help import Help, page
+from frtui.tui.loader import folder as read_folder
 from frtui.view.select import ACROSS, WAITS
 from tests.tui import screens
 from tests.tui.screens import focused, main, pane, press, rest, stuck, text, toasts
@@ -85,10 +87,10 @@ async def enter(pilot: Pilot[None], _: Path) -> None:
     assert focused(pilot) == "calls"
     await press(pilot, "enter")
     assert focused(pilot) == "call"
-    await press(pilot, "2", "g", "enter")
-    assert (focused(pilot), main(pilot).trail.now.rank) == ("calls", 0)
+    await press(pilot, "2", "G", "enter")
+    assert (focused(pilot), main(pilot).trail.now.rank) == ("calls", 3)
     await press(pilot, "3", "G", "enter")
-    assert (focused(pilot), main(pilot).trail.now.group) == ("calls", len(main(pilot).desk.pane("groups").rows) - 1)
+    assert (focused(pilot), main(pilot).trail.now.group) == ("calls", main(pilot).desk.pane("groups").key)
 
 
 @checks("1", "2", "3", "4", "5")
@@ -108,7 +110,7 @@ async def cycle(pilot: Pilot[None], _: Path) -> None:
 @checks("escape")
 async def back(pilot: Pilot[None], _: Path) -> None:
     first = main(pilot).trail.now
-    await press(pilot, "2", "g", "enter", "escape")
+    await press(pilot, "2", "G", "enter", "escape")
     assert main(pilot).trail.now == first
     await press(pilot, *["escape"] * 5)
     assert main(pilot).trail.now.group is None
@@ -236,14 +238,15 @@ async def sort(pilot: Pilot[None], _: Path) -> None:
     assert cursor(pilot) == 49, "that has no duration yet"
     assert "4 Calls by lag  rank 2" in await press(pilot, "s")
     assert "4 Calls  rank 2" in await press(pilot, "s")
-    assert "2 Ranks by behind" in await press(pilot, "2", "s")
+    assert "2 Ranks by calls behind" in await press(pilot, "2", "G", "s")
+    assert main(pilot).desk.pane("ranks").cursor == 0, "on who is furthest behind"
     await press(pilot, "3", "s")
     assert toasts(pilot) == ["Ranks and Calls can be sorted; 2 and 4 lead there"]
 
 
 @checks("number_sign")
 async def jump(pilot: Pilot[None], _: Path) -> None:
-    assert "go to:" in await press(pilot, "number_sign")
+    assert "go to rank 12, tp:7, #85 or tp:7#85:" in await press(pilot, "number_sign")
     await press(pilot, *"tp:6#7", "enter")
     assert (focused(pilot), main(pilot).trail.now.rank, cursor(pilot)) == ("calls", 0, 6)
     await press(pilot, "number_sign", *"12", "enter")
@@ -330,6 +333,22 @@ async def reload(pilot: Pilot[None], folder: Path) -> None:
     assert toasts(pilot)[0].startswith("read again: 4 ranks")
 
 
+@checks("W")
+async def watch(pilot: Pilot[None], folder: Path) -> None:
+    await press(pilot, "W")  # followed: tests/tui/test_watch.py
+    assert toasts(pilot) == ["there is no folder to watch"]
+    main(pilot).loader.reader = read_folder(str(folder / "job"), None, None)
+    assert "watching, 4 of 5 ranks" in (await press(pilot, "W")).splitlines()[0]
+    assert "watching" not in (await press(pilot, "W")).splitlines()[0]
+    assert toasts(pilot)[-1] == "no longer watching"
+
+
+@checks("v")
+async def attempt(pilot: Pilot[None], _: Path) -> None:
+    await press(pilot, "v")  # where there are some: tests/tui/test_watch.py
+    assert toasts(pilot) == ["there is only one attempt here"]
+
+
 @checks("question_mark")
 async def help_(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "question_mark")
@@ -344,9 +363,9 @@ async def help_(pilot: Pilot[None], _: Path) -> None:
 async def commands(pilot: Pilot[None], _: Path) -> None:
     for opening in ("colon", "ctrl+p"):
         await press(pilot, opening)
-        assert type(pilot.app.screen).__name__ == "CommandPalette"
+        assert isinstance(pilot.app.screen_stack[-1], CommandPalette)
         await press(pilot, "escape")
-        assert pilot.app.screen is main(pilot)
+        assert pilot.app.screen_stack == [main(pilot)]
     await press(pilot, "colon", *"Across")
     await pilot.pause(0.5)
     await press(pilot, "enter")

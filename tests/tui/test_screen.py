@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.events import Resize
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from frtui.engine.finding import Finding
@@ -72,7 +74,7 @@ async def test_panes_follow_the_cursor_once_it_rests(tmp_path: Path) -> None:
         assert pane(pilot, "call") == before, "not while keys are pressed"
         await rest(pilot)
         assert "all_reduce  tp:7 #28  rank 2" in pane(pilot, "call")[1]
-        await press(pilot, "2", "j")
+        await press(pilot, "2", "G")
         assert "4 Calls  rank 3 · tp:7" in pane(pilot, "calls")[0]
         assert "#28" in pane(pilot, "call")[1], "the same call of another rank"
 
@@ -282,7 +284,7 @@ async def test_keys_that_arrive_together_go_where_they_should(tmp_path: Path) ->
     """A slow link delivers a second's typing at once."""
     async with stuck(tmp_path, entries=30) as pilot:
         await press(pilot, "2", "g", "3", "G", "enter", "g", "slash", *"#2", "enter", "x")
-        assert "tp:7 #2 " in text(pilot)
+        assert "tp:6 #2 " in text(pilot)
 
 
 async def test_tab_and_escape_leave_a_prompt_as_they_should(tmp_path: Path) -> None:
@@ -297,7 +299,7 @@ async def test_tab_and_escape_leave_a_prompt_as_they_should(tmp_path: Path) -> N
 async def test_a_filter_stays_while_the_rank_changes(tmp_path: Path) -> None:
     async with stuck(tmp_path, entries=30) as pilot:
         await press(pilot, "4", "f", *"state:open", "enter")
-        await press(pilot, "2", "j")
+        await press(pilot, "2", "G")
         assert "filter: state:open" in pane(pilot, "calls")[0]
         assert sum("#" in line for line in pane(pilot, "calls")[1:]) == 1
         await press(pilot, "4", "f", "ctrl+u", *"zzz", "enter")
@@ -307,10 +309,10 @@ async def test_a_filter_stays_while_the_rank_changes(tmp_path: Path) -> None:
 async def test_the_mouse_moves_the_cursor_and_opens(tmp_path: Path) -> None:
     async with stuck(tmp_path, entries=30) as pilot:
         ranks = main(pilot).desk.pane("ranks")
-        await pilot.click(ranks, offset=(3, 1))
+        await pilot.click(ranks, offset=(3, 3))
         await rest(pilot)
         assert (focused(pilot), main(pilot).trail.now.rank) == ("ranks", 0)
-        await pilot.click(ranks, offset=(3, 1))
+        await pilot.click(ranks, offset=(3, 3))
         await rest(pilot)
         assert focused(pilot) == "calls"
 
@@ -356,3 +358,18 @@ async def test_the_call_pane_of_an_idle_rank_shows_its_threads(tmp_path: Path) -
         assert "threading.py" not in call
         await press(pilot, "c")
         assert "threading.py:327" in "\n".join(pane(pilot, "call"))
+
+
+@pytest.mark.parametrize("key", ["", "question_mark", "colon"], ids=["main", "help", "palette"])
+async def test_two_sizes_in_quick_succession_come_to_rest(tmp_path: Path, key: str) -> None:
+    """The terminal was resized before the first size was dealt with: Textual would go to and fro between them."""
+    async with stuck(tmp_path) as pilot:
+        await press(pilot, *([key] if key else []))
+        screen = pilot.app.screen
+        for size in (Size(100, 30), pilot.app.size):
+            screen.post_message(Resize(size, size))
+            screen.call_later(lambda: None)  # else the second would take the place of the first
+        await asyncio.sleep(0.1)
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+            assert screen._compositor.size == pilot.app.size

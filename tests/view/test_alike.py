@@ -42,7 +42,8 @@ def test_the_blamed_ranks_stack_stands_beside_the_majoritys(tmp_path: Path) -> N
         "  … 1 torch frame (c shows)",
         "▶ step           eval.py:7",
         "  <module>       main.py:9",
-        "6 of the other 7 ranks (0-2, 4-5, 7) are in all_reduce #2 at train.py:60, innermost first",
+        "6 of the other 7 ranks (0-2, 4-5, 7) are in all_reduce #2 at train.py:60, innermost first; rank 6 at "
+        "other.py:1",
         "  … 1 torch frame (c shows)",
         "▶ step           train.py:60",
         "  <module>       main.py:9",

@@ -73,8 +73,15 @@ def test_what_leads_nowhere_says_why(panes: Panes, text: str, told: str) -> None
 
 
 def test_a_rank_without_a_dump_has_no_calls(panes: Panes) -> None:
-    assert refused(panes, "#1", now=Selection(rank=4)) == "rank 4 left no dump"
-    assert refused(panes, "#1", now=Selection()) == "no rank is selected"
+    assert refused(panes, "#99", now=Selection(rank=4)) == "rank 4 left no dump"
+    assert refused(panes, "#99", now=Selection()) == "no rank is selected"
+
+
+def test_a_number_that_the_selected_group_lacks_is_looked_for_on_all_ranks(panes: Panes) -> None:
+    assert to(panes, "#1", now=Selection(rank=4)) == ("calls", 0, None, 1)
+    config = next(n for n, group in enumerate(panes.job.groups) if group.label == "default_pg")
+    now = Selection(rank=2, group=config)
+    assert to(panes, "#6", now=now) == ("calls", 2, "tp:7", 6), "the rank's own groups come before other ranks'"
 
 
 def test_a_name_that_several_groups_have_is_the_own_one_or_asked_for(panes: Panes) -> None:

@@ -10,7 +10,8 @@ import pytest
 from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import Rows, plain
 from frtui.view.select import MISSING, PROBLEMS, Selection
-from tests.view import jobs
+from tests.dumps import dump, entry
+from tests.view import jobs, proof_jobs
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ def test_the_sentence_of_a_finding_is_wrapped_and_never_lost_silently(panes: Pan
 
 def test_ranks_say_state_and_standing(panes: Panes) -> None:
     ranks = said(panes, "ranks")
-    assert [line.split()[:3] for line in ranks[:2]] == [["0", "waits", "#2"], ["1", "waits", "#2"]]
-    assert ranks[2].startswith("✗ 2 blamed  #6  tp:7")
-    assert ranks[4] == "✗ 4 no dump"
+    assert ranks[0].startswith("✗ 2 blamed  #6  tp:7"), "who is blamed stands on top"
+    assert ranks[1] == "✗ 4 no dump"
+    assert [line.split()[:3] for line in ranks[2:4]] == [["0", "waits", "#2"], ["1", "waits", "#2"]]
 
 
 def test_a_finished_rank_is_done_and_an_empty_dump_is_empty(tmp_path: Path) -> None:
@@ -58,8 +59,8 @@ def test_a_finished_rank_is_done_and_an_empty_dump_is_empty(tmp_path: Path) -> N
 
     write(tmp_path, {0: dump([entry(1)], pg_config={("0", "default_pg"): (0, 1)}), 1: dump([], pg_config={})})
     ranks = said(Panes(load(tmp_path), ()), "ranks", Selection())
-    assert ranks[0].startswith("  0 done    #1")
-    assert ranks[1].startswith("? 1 empty")
+    assert ranks[0].startswith("? 1 empty")
+    assert ranks[1].startswith("  0 done    #1")
 
 
 def test_groups_say_who_joined_and_who_is_missing(panes: Panes) -> None:
@@ -112,7 +113,7 @@ def test_a_rank_without_a_dump_says_so(panes: Panes) -> None:
     assert said(panes, "calls", now) == ["rank 4 left no readable dump in this folder: what it did is unknown."]
     why, others, *_ = said(panes, "call", now)
     assert why == "why     no file"
-    assert others == "2 of the other 4 ranks (0-1) are in all_reduce #2 at train.py:20, innermost first"
+    assert others.startswith("2 of the other 4 ranks (0-1) are in all_reduce #2 at train.py:20, innermost first; ranks")
 
 
 def test_what_could_not_be_read_can_be_reached(panes: Panes) -> None:
@@ -137,3 +138,8 @@ def test_a_job_without_findings_and_groups_is_drawn(tmp_path: Path) -> None:
     empty = Panes(Job("x"), ())
     for name in NAMES:
         assert said(empty, name, empty.first()) == []
+
+
+def test_an_empty_dump_is_not_called_unreadable(tmp_path: Path) -> None:
+    made = proof_jobs.panes(tmp_path, {0: dump([entry(1, state="started")]), 1: dump([]), 2: dump([])})
+    assert said(made, "findings")[-1] == "! 2 dumps are empty (ranks 1-2)  Enter lists them"

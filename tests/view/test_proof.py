@@ -107,8 +107,8 @@ def test_a_line_of_the_alignment_leads_to_the_call_that_it_shows(made: Panes) ->
     missing = next(i for i, line in enumerate(lines) if "───  " in line)
     assert page.position(now.rank or 0) == missing, "the cursor begins where they part"
     opened, _ = made.open("call", page.key(missing), now)
-    assert opened.rank == 2
-    assert made.job.call(2, opened.row or 0).seq == 2, "the witness', where it made none"
+    assert opened.rank == 0, "the witness is of the same group"
+    assert made.job.call(0, opened.row or 0).seq == 2, "the witness', where it made none"
     parting, _ = made.open("call", page.key(missing - 1), now)
     assert parting == now, "the line that says where they part is no call"
 
@@ -227,3 +227,22 @@ def test_every_width_can_be_drawn(made: Panes, width: int) -> None:
         if topic == WAITS or made.findings[0].beside:
             assert told(made, topic, width)
             assert told(made, topic, width, unfolded=True)
+
+
+def test_a_line_is_not_given_to_ranks_that_were_elsewhere(tmp_path: Path) -> None:
+    """Rank 0 meets rank 2 from another line than the others."""
+    ranks = {}
+    for r in range(4):
+        site = ("train.py", 247 if r == 0 else 244)
+        odd = entry(3, sizes=[[8 if r == 2 else 1]], site=site, state=OPEN)
+        ranks[r] = dump([*steps(2, sizes=[[1]], site=site), odd], pg_config=world(4))
+    panes = proof_jobs.panes(tmp_path, ranks)
+    assert told(panes, WAITS)[2].endswith(
+        "ranks 0-1, 3 meet it there in all_reduce #3 of default_pg  train.py:244 (rank 0 at :247)"
+    )
+    assert "Ranks 0-1, 3 (3 of 3) did as rank 1, not as rank 2, at train.py:244 (rank 0 at :247)." in told(
+        panes, ALIGNED
+    )
+    page = shown(panes.pane("call", panes.first()).rows, 200)
+    [stack] = [line for line in page if "2 of the other 3 ranks" in line]
+    assert stack.endswith("with the same stack; rank 0 at train.py:247")

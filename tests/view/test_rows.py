@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from frtui.view.rows import Keyed, Page, Picked, cells, cut, cut_left, pad, wrap
+from frtui.view.ordered import Picked
+from frtui.view.rows import Keyed, Page, cells, cut, cut_left, pad, wrap
 
 
 @pytest.mark.parametrize("text", ["plain", "層層層層", "é́x", "a層b層", ""])

@@ -9,10 +9,10 @@ import pytest
 
 from frtui.load import load
 from frtui.view import query, sorting
+from frtui.view.ordered import Order, Picked, Sorted
 from frtui.view.panes import Panes
-from frtui.view.rows import Keyed, Picked, plain
+from frtui.view.rows import Keyed, plain
 from frtui.view.select import Selection
-from frtui.view.sorting import Order, Sorted
 from tests.dumps import DEFAULT, T0, dump, entry, write
 from tests.view import jobs
 

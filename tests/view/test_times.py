@@ -130,8 +130,8 @@ def test_who_has_not_made_the_call_is_named(tmp_path: Path) -> None:
     write(tmp_path, {0: dump([entry(1), entry(2, state="started")], pg_config=config)})
     write(tmp_path, {1: dump([entry(1)], pg_config=config)})
     said = page(tmp_path, rank=0, row=1)
-    assert "  1 rank not joined: 1" in said
-    assert "  1 rank no dump: 2" in said
+    assert "  rank 1: not joined" in said
+    assert "  rank 2: no dump" in said
 
 
 def test_a_strip_shows_calls_gaps_and_what_has_not_ended(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_many_ranks_show_the_latest_ones_only() -> None:
     said = [plain(line) for line in found.lines]
     assert len(said) < 50
     assert any(line.startswith("       +5 s  rank 1000") for line in said)
-    assert any("1 rank not joined: 77" in line for line in said)
+    assert any("rank 77: not joined" in line for line in said)
     assert any(line.startswith("  rank 1000 ") for line in said)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 
 
-def check(name: str, shown: str) -> None:
-    file = FOLDER / f"{name}.txt"
+def check(name: str, shown: str, folder: Path = FOLDER) -> None:
+    file = folder / f"{name}.txt"
     if os.environ.get("GOLDEN") == "write":
-        file.write_text(shown)
-    assert shown == file.read_text()
+        file.write_text(shown, encoding="utf-8")
+    assert shown == file.read_text(encoding="utf-8")
