@@ -174,9 +174,11 @@ def test_the_main_path_under_tmux(tmp_path: Path) -> None:
     subprocess.run([*TMUX, "new-session", "-d", "-x", "80", "-y", "24", command], check=True)
     first = wait_for("1 Findings", "2 Ranks", "5 Call", "q Quit", "4 Calls  rank")
     assert all(len(line) <= 80 for line in first.splitlines())
-    send("2", "g", "Down", "Down")
+    send("2", "G")
+    wait_for("4 Calls  rank 4")
+    send("g")  # the blamed rank, and its group, stand on top
     wait_for("4 Calls  rank 2")
-    send("3", "G", "Enter")
+    send("3", "g", "Enter")
     wait_for("rank 2 · tp:7")
     send("G")
     wait_for("#6 ", "≠▶ #6")

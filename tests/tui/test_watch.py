@@ -137,7 +137,7 @@ async def test_the_person_stays_where_they_are(tmp_path: Path) -> None:
     arrive(tmp_path, 0, 1, 2, calls=9)
     async with watching(tmp_path).run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: ranks(pilot) == 3)
-        await press(pilot, "2", "g", "j", "4", "g", "j", "j", "5", "G")
+        await press(pilot, "number_sign", *"rank 1", "enter", "4", "g", "j", "j", "5", "G")
         before = main(pilot).trail.now
         line = main(pilot).desk.pane("call").cursor
         assert (before.rank, line > 3) == (1, True)
