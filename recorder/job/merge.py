@@ -5,7 +5,6 @@ No GPU was at hand to run this against NCCL; what it does with the two dumps is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from recorder import native
@@ -25,12 +24,25 @@ def merged(ours: dict[str, Any], only_active: bool, with_stacks: bool, entries: 
         ours["recorder"]["native"] = f"nothing of torch's own recorder: {error}"
         return ours
     ours["recorder"]["native"] = f"{len(theirs.get('entries', ()))} calls are from torch's own recorder"
+    return combined(ours, theirs)
+
+
+def combined(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """Both dumps as one. What stands in ours only (threads, reasons) stays."""
     if not ours["entries"]:
-        return {**theirs, "recorder": ours["recorder"], "pg_config": {**ours["pg_config"], **theirs["pg_config"]}}
-    both = sorted([*ours["entries"], *theirs.get("entries", ())], key=lambda entry: int(entry["time_created_ns"]))
+        return {
+            **ours,
+            **theirs,
+            "recorder": ours["recorder"],
+            "pg_config": {**ours["pg_config"], **theirs["pg_config"]},
+        }
+    shift = 1 + max(ours["pg_status"], default=-1)  # torch's `pg_id`s count its own groups: they move behind ours
+    moved = [{**entry, "pg_id": entry["pg_id"] + shift} for entry in theirs.get("entries", ())]
+    both = sorted([*ours["entries"], *moved], key=lambda entry: int(entry["time_created_ns"]))
     ours["entries"] = [{**entry, "record_id": number} for number, entry in enumerate(both)]
     ours["pg_config"] = {**theirs["pg_config"], **ours["pg_config"]}
-    ours["pg_status"] = _status(ours, theirs)
+    status = {int(number) + shift: status for number, status in theirs.get("pg_status", {}).items()}
+    ours["pg_status"] = {**ours["pg_status"], **status}
     return ours
 
 
@@ -40,10 +52,3 @@ def _source() -> str:
     if not sources:
         raise native.Unavailable("this torch has none for the device's back end")
     return sources[0]
-
-
-def _status(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[Any, Any]:
-    """torch's `pg_id`s count its own groups: they move behind ours."""
-    shift = 1 + max(ours["pg_status"], default=-1)
-    moved = {int(number) + shift: status for number, status in theirs.get("pg_status", {}).items()}
-    return {**ours["pg_status"], **moved}
