@@ -14,6 +14,8 @@ from typing import Callable
 
 from recorder import ringfile
 from recorder.ringfile import (
+    BODY,
+    BODY_AT,
     COMPLETED_AT,
     END,
     ENDED_AT,
@@ -158,12 +160,14 @@ class Ring:
         with self.lock:
             record = self._next
             self._next = serial = record + 1
+            offset = HEADER_SIZE + record % self.n_slots * 96
+            U64.pack_into(self.map, offset, 0)
             # fmt: off
-            SLOT.pack_into(
-                self.map, HEADER_SIZE + record % self.n_slots * 96,
-                serial, signature, stack, group, thread, collective_seq, p2p_seq, op_id,
+            BODY.pack_into(
+                self.map, offset + BODY_AT, signature, stack, group, thread, collective_seq, p2p_seq, op_id,
                 now, now, 0, 0, flags, timeout_ms, 0, serial,
             )
+            U64.pack_into(self.map, offset, serial)
             # fmt: on
         return record
 

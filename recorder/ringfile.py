@@ -9,8 +9,8 @@ crashes does lose the ring). Layout, little-endian throughout:
     texts    what records repeat (signatures, stacks, groups, errors, threads), each once, as JSON; only ever added to:
              where there is no room for more, the writer goes on in a new file
 
-A slot begins and ends with the number of its record: where the two differ, the rank died while it wrote the slot, and
-the reader leaves it out. A text counts once the header's `texts_end` has moved past it.
+A slot begins and ends with the number of its record: where the two differ, the slot is being written, or the rank died
+while it wrote it, and the reader leaves it out. A text counts once the header's `texts_end` has moved past it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ HEARTBEAT_AT = struct.calcsize("<8sIIQQQQiiQQ")
 ENDED_AT = struct.calcsize("<8sIIQQQQiiQQQ")
 
 SLOT = struct.Struct("<QIIIIQQQQQQIIIIQ")
-SIGNATURE_AT = 8
+BODY = struct.Struct("<IIIIQQQQQQIIIIQ")
+"""A slot after its first number, which is written last and read first: a reader beside a writer sees all or nothing."""
+BODY_AT = SIGNATURE_AT = 8
 COMPLETED_AT = struct.calcsize("<QIIIIQQQQQ")
 END = struct.Struct("<QII")
 """completed_ns, error and flags, which change together."""
@@ -144,6 +146,8 @@ def records_in(data: bytes, n_slots: int) -> tuple[list[Record], int]:
         elif serial:
             records.append(Record(serial - 1, *fields))
     records.sort()
+    if records and records[-1].id >= n_slots:  # it has gone round: a slot that is empty is being written
+        torn = n_slots - len(records)
     return records, torn
 
 
