@@ -84,7 +84,7 @@ def test_an_observer_leaves_a_healthy_job_alone_and_ends_with_it(zygote: Zygote,
         assert observer.poll() is None
         folder.mkdir(parents=True)
         assert zygote.run(folder, "works", "2") == 0
-        out, err = observer.communicate(timeout=10)
+        out, err = observer.communicate(timeout=40)
     finally:
         observer.kill()
         observer.communicate()
@@ -102,10 +102,10 @@ def test_an_observer_dumps_a_rank_that_is_killed(zygote: Zygote, tmp_path: Path)
         pids = [zygote.start(tmp_path, "stuck", str(rank), name=f"job{rank}") for rank in (0, 1)]
         wait_for(tmp_path / "ready0", tmp_path / "ready1")
         assert zygote.end(pids[1]) == -9
-        wait_for(tmp_path / "rank_1", seconds=10)
+        wait_for(tmp_path / "rank_1", seconds=40)
         assert dump_of(tmp_path, 1)["recorder"]["by"] == "observer"
         zygote.end(pids[0])
-        out, _ = observer.communicate(timeout=10)
+        out, _ = observer.communicate(timeout=40)
     finally:
         observer.kill()
         observer.communicate()

@@ -110,7 +110,7 @@ def said(folder: Path, name: str = "job") -> list[str]:
     return [line for line in (folder / f"{name}.err").read_text().splitlines() if line.startswith("[recorder")]
 
 
-def wait_for(*paths: Path, seconds: float = 20) -> None:
+def wait_for(*paths: Path, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     for path in paths:
         while not path.exists():
