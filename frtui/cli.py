@@ -116,7 +116,7 @@ def _parser(command: str, description: str, epilog: str = "") -> Parser:
     prog = f"frtui {command}".strip()
     form = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog=prog, description=description, epilog=epilog, formatter_class=form, allow_abbrev=False)
-    parser.set_defaults(command=command or "screen")
+    parser.set_defaults(command=command or "screen", scheduler=None)
     return parser
 
 

@@ -50,7 +50,8 @@ def screen(options: argparse.Namespace) -> int:
     reason = _no_screen()
     if reason:
         print(f"frtui: {reason}, so this is the text report", file=sys.stderr)
-        return report(argparse.Namespace(**{**vars(options), "format": "text", "finding": None, "output": None}))
+        whole = {"format": "text", "finding": None, "quick": False, "output": None}
+        return report(argparse.Namespace(**{**vars(options), **whole}))
     from frtui import tui
 
     return tui.run(
@@ -80,7 +81,7 @@ def report(options: argparse.Namespace) -> int:
     from frtui.engine import diagnose
     from frtui.report import found_hang, render
 
-    if getattr(options, "quick", False):
+    if options.quick:
         return _quick(options)
     job = _load(options.dir, options)
     findings = diagnose(job)
@@ -184,7 +185,7 @@ def _load(source: str, options: argparse.Namespace) -> Job:
 
 def _executor(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:
     """Where the files are read: on the cluster that was asked for, or as `load` sees fit."""
-    if getattr(options, "scheduler", None) is None:
+    if options.scheduler is None:
         return contextlib.nullcontext()
     from frtui.load.cluster import cluster
 

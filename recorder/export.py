@@ -13,7 +13,7 @@ torch's analyzer stops at much that it does not expect; what each rule here is f
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from recorder import ringfile, stacks
@@ -94,16 +94,16 @@ def dump_of(contents: Contents, only_active: bool = False, stacks: bool = True, 
 
 def _dump_of(contents: Contents, only_active: bool, stacks: bool, entries: bool) -> dict[str, Any]:
     groups = contents.texts[ringfile.GROUP]
-    shown = [r for r in contents.records if not (only_active and r.flags & COMPLETED)] if entries else []
     frames = {n: _frames(stack) for n, stack in contents.texts[ringfile.STACK].items()} if stacks else None
-    made = [_entry(record, contents.texts, frames) for record in shown]
+    made = [_entry(record, contents.texts, frames) for record in contents.records]
+    shown = [e for e in made if entries and not (only_active and e["retired"])]
     header = contents.header
     return {
         "version": VERSION,
         "pg_config": {g["name"]: _config(g) for g in groups.values()},
-        "pg_status": _status(contents.records, groups),
-        "entries": [e for e in made if "?" not in e["profiling_name"]],
-        "unresolved": [e for e in made if "?" in e["profiling_name"]],
+        "pg_status": status([e for e in made if e["pg_id"] in groups], groups),
+        "entries": [e for e in shown if "?" not in e["profiling_name"]],
+        "unresolved": [e for e in shown if "?" in e["profiling_name"]],
         "recorder": {
             "format": FORMAT,
             "rank": header.rank,
@@ -167,15 +167,25 @@ def _entry(
     return entry
 
 
-def _status(records: list[Record], groups: Mapping[int, Any]) -> dict[int, dict[str, int]]:
-    """`pg_status` by `pg_id`: the last collective that was enqueued, started and completed; -1 for none."""
-    keys = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
-    status = {number: dict.fromkeys(keys, -1) for number in groups}
-    for record in records:
-        if record.flags & P2P or record.group not in status:
-            continue
-        flags = (True, record.flags & (ISSUED | COMPLETED), record.flags & COMPLETED)
-        for key, counts in zip(keys, flags):
-            if counts:
-                status[record.group][key] = max(status[record.group][key], record.collective_seq)
-    return status
+def status(entries: Iterable[Mapping[str, Any]], pg_ids: Iterable[int] = ()) -> dict[str, dict[str, int]]:
+    """`pg_status`: by pg_id, the last collective that was enqueued, started and completed; -1 for none.
+
+    As torch's is, with a retired call as a completed one: on gloo nothing else says so, and it is not quite true,
+    as a call that timed out is retired too. `pg_ids`: groups that may have no entries.
+    """
+    found = {str(number): dict.fromkeys(_LAST, -1) for number in pg_ids}
+    for entry in entries:
+        if not entry.get("is_p2p"):
+            last = found.setdefault(str(entry["pg_id"]), dict.fromkeys(_LAST, -1))
+            for word in _reached(entry):
+                last[word] = max(last[word], entry["collective_seq_id"])
+    return found
+
+
+_LAST = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
+
+
+def _reached(entry: Mapping[str, Any]) -> list[str]:
+    completed = entry.get("state") == "completed" or bool(entry.get("retired"))
+    started = entry.get("state") in ("started", "completed")
+    return [word for word, so in zip(_LAST, (True, started, completed)) if so]

@@ -22,8 +22,3 @@ def socket_path(folder: str, rank: int) -> str:
 
 def request_path(folder: str) -> str:
     return os.path.join(folder, "dump.request")
-
-
-def request_interval(world_size: int) -> float:
-    """Seconds between a rank's looks at the request file: thousands of ranks ask one metadata server."""
-    return max(2.0, world_size / 1000)

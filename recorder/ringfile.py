@@ -173,6 +173,13 @@ def _texts(data: bytes, start: int, end: int) -> dict[int, dict[int, Any]]:
     return texts
 
 
+def stuck_after_s(asked: float | None, timeout_ms: int) -> float:
+    """Seconds after which an open call is a hang: what was asked for, or half of its timeout, at most five minutes."""
+    if asked is not None:
+        return asked
+    return min(300.0, timeout_ms / 2000) if timeout_ms else 300.0
+
+
 SILENT_S = 3.0
 """Without a sign of life: the watch thread gives ten a second, unless something holds the interpreter lock."""
 

@@ -6,8 +6,6 @@ entries are read as well: they say which `pg_id` is which group. 1,024 heads tak
 
 from __future__ import annotations
 
-import os
-import stat
 from typing import Callable
 
 from frtui.load import tiles
@@ -17,6 +15,7 @@ from frtui.load.errors import Cancelled, Odd, Unusable
 from frtui.load.found import Found
 from frtui.load.normalise import Dump, normalise
 from frtui.model import Entries, Job
+from frtui.regular import open_regular
 
 _FIRST, _MOST = 1 << 13, 1 << 17
 """Bytes that are read of a file; more where its head is longer."""
@@ -73,9 +72,6 @@ def _trusted(raw: dict[str, object], size: int) -> Dump | None:
 
 
 def _start(path: str, size: int) -> bytes:
-    """The first bytes of a file. Raises OSError, also for what is no regular file."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with open(descriptor, "rb", buffering=0) as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError("no regular file")
+    """The first bytes of a file. Raises OSError."""
+    with open_regular(path) as stream:
         return stream.read(size)

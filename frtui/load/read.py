@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import itertools
-import os
-import stat
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -18,6 +16,7 @@ from frtui.load.errors import Odd, Unusable
 from frtui.load.found import Found
 from frtui.load.normalise import NEWEST, Dump, newer, normalise
 from frtui.model import NONE, Problem
+from frtui.regular import NotRegular, open_regular
 from frtui.text import clean
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def read(file: Found, archive: IO[bytes] | None = None) -> Result:
         data, ends = unpack(data)
         dump = None if ends else _as_tiles(data)
         if dump is None:
-            fault = rings.fault_beside(file.path) if file.ring and not file.offset else ""
+            fault = rings.fault_beside(file.path, file.rank) if file.ring and not file.offset else ""
             raw, cut, size = interpret(data, ends, fault)
             del data  # as large as the file, and what was made of it is larger
             dump = normalise(raw, size)
@@ -81,12 +80,11 @@ def content(file: Found, archive: IO[bytes] | None = None) -> bytes:
         if archive is None:
             raise OSError(f"cannot open {file.path}")
         return _read_from(archive, file)
-    # The file may have become a FIFO since it was listed: open without waiting, and look again.
-    descriptor = os.open(file.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with open(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unusable("skipped", "a FIFO, socket or device")
-        return _read_from(stream, file)
+    try:
+        with open_regular(file.path) as stream:
+            return _read_from(stream, file)
+    except NotRegular as error:
+        raise Unusable("skipped", str(error)) from None
 
 
 def _read_from(stream: IO[bytes], file: Found) -> bytes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import Any
 
 from frtui.load.errors import Unusable
 from frtui.load.limits import Budget, length, text
+from frtui.regular import open_regular
 
 MAGIC = b"FRRING1\0"
 """As `recorder.ringfile` has it, which is imported only once a ring is there."""
@@ -38,17 +38,13 @@ def unpack(data: bytes, fault: str = "") -> object:
         raise Unusable("refused", text(f"damaged ring: {told[:200]}")) from None
 
 
-def fault_beside(ring: str) -> str:
+def fault_beside(ring: str, rank: int) -> str:
     """What faulthandler wrote when the rank of the file `ring` crashed; empty where it did not, or left none."""
-    path = os.path.join(
-        os.path.dirname(ring), os.path.basename(ring).replace("ring.", "fault.").replace(".frr", ".log")
-    )
+    from recorder.paths import fault_path
+
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        with open(descriptor, "rb") as stream:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return ""
-            stream.seek(max(0, os.fstat(descriptor).st_size - MOST_FAULT))
+        with open_regular(fault_path(os.path.dirname(ring), rank)) as stream:
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - MOST_FAULT))
             return stream.read(MOST_FAULT).decode("utf-8", "replace")
     except OSError:
         return ""

@@ -12,6 +12,7 @@ from io import StringIO
 from itertools import islice
 
 from frtui.model import Frame
+from frtui.regular import open_regular
 from frtui.text import clean
 from frtui.view.rows import FrameLine, Line, Linked, wrap
 from frtui.view.words import size
@@ -53,14 +54,10 @@ def read(filename: str) -> list[str]:
     """The lines of a source file. Raises NotHere."""
     path = locate(filename)
     try:
-        # It may have become a pipe meanwhile: never wait for one, never let a terminal take over.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
-        with open(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise NotHere(f"{filename} is no regular file")
+        with open_regular(path) as file:
             data = file.read(MOST + 1)
     except OSError as error:
-        raise NotHere(f"{filename} can't be read: {error.strerror}") from None
+        raise NotHere(f"{filename} can't be read: {error.strerror or error}") from None
     if len(data) > MOST:
         raise NotHere(f"{filename} has more than {size(MOST)}: too long for a source file")
     if b"\0" in data:

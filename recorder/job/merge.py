@@ -36,12 +36,13 @@ def combined(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
             "recorder": ours["recorder"],
             "pg_config": {**ours["pg_config"], **theirs["pg_config"]},
         }
-    shift = 1 + max(ours["pg_status"], default=-1)  # torch's `pg_id`s count its own groups: they move behind ours
+    # torch's `pg_id`s count its own groups: they move behind ours.
+    shift = 1 + max(map(int, ours["pg_status"]), default=-1)
     moved = [{**entry, "pg_id": entry["pg_id"] + shift} for entry in theirs.get("entries", ())]
     both = sorted([*ours["entries"], *moved], key=lambda entry: int(entry["time_created_ns"]))
     ours["entries"] = [{**entry, "record_id": number} for number, entry in enumerate(both)]
     ours["pg_config"] = {**theirs["pg_config"], **ours["pg_config"]}
-    status = {int(number) + shift: status for number, status in theirs.get("pg_status", {}).items()}
+    status = {str(int(number) + shift): status for number, status in theirs.get("pg_status", {}).items()}
     ours["pg_status"] = {**ours["pg_status"], **status}
     return ours
 

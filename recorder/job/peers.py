@@ -6,15 +6,16 @@ a file in the folder of the rings, which needs no store and which a person can w
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import threading
 import time
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Callable
 
-from recorder.paths import request_interval, request_path
+from recorder import requests
+from recorder.paths import request_path
 
 STORE_S = 1.0
 """Between two looks into the store."""
@@ -44,11 +45,11 @@ class Peers:
 
         `needed`: False once nobody listens any more and the store may be gone, of which torch would print a stack.
         """
-        self._prefix, self._file = prefix, request_path(folder)
+        self._prefix, self._folder, self._file = prefix, folder, request_path(folder)
         self._heard, self._needed = heard, needed
         self._store_s = max(STORE_S, world_size / RANKS_PER_S)
-        self._file_s = request_interval(world_size)
-        self._seen = _changed(self._file)
+        self._file_s = requests.interval(world_size)
+        self._seen = requests.changed(self._file)
         self._incident = 0
         self._told: queue.Queue[str | None] = queue.Queue()
         self._told_at = 0.0
@@ -162,41 +163,20 @@ class Peers:
                 self._told.task_done()
 
     def _write(self, reason: str) -> None:
-        try:
-            with open(self._file, "w") as file:
-                json.dump({"reason": reason, "time": time.time()}, file)
-            self._seen = _changed(self._file)
-        except OSError:
-            pass
+        with suppress(OSError):
+            requests.ask(self._folder, reason)
+            self._seen = requests.changed(self._file)
 
     def _look_at_file(self) -> None:
-        changed = _changed(self._file)
+        changed = requests.changed(self._file)
         if changed not in (0, self._seen):  # not only a later one: clocks of hosts differ
             self._seen = changed
-            self._heard(_request(self._file))
+            self._heard(requests.reason(self._file))
 
 
 def _spread() -> float:
     """Ranks that start together shall not ask together."""
     return os.getpid() % 97 / 97
-
-
-def _changed(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _request(path: str) -> str:
-    """The reason in a request file; a person may have made it, or touched an old one."""
-    try:
-        with open(path) as file:
-            told = json.loads(file.read(4096))
-            touched = os.fstat(file.fileno()).st_mtime - float(told["time"]) > _PATIENCE.total_seconds()
-            return f"asked by touching {path}" if touched else str(told["reason"])[:1000]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return f"asked by {path}"
 
 
 def _address(store: Any) -> tuple[str, int] | None:

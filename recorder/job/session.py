@@ -153,11 +153,8 @@ class Session:
         record = self.calls.oldest_open(self._stuck) if self.options.when_stuck else None
         if record is None:
             return None
-        limit = self.options.stuck_after
-        if limit is None:
-            limit = min(300.0, record.timeout_ms / 2000) if record.timeout_ms else 300.0
         age = self._age(record.id)
-        if age < limit:
+        if age < ringfile.stuck_after_s(self.options.stuck_after, record.timeout_ms):
             return None
         self._stuck = record.id
         return f"{self.calls.name_of(record.id)} has been open for {age:.1f} s"

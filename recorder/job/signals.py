@@ -20,7 +20,7 @@ Handler = Any
 
 
 class Signals:
-    """Forwards `numbers` to a socket, until `restore`. Made in another thread than the main one it forwards none."""
+    """Forwards `numbers` to a pipe, until `restore`. Made in another thread than the main one it forwards none."""
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
         # Not sockets, which hold no more than some 200 writes of a byte: SIGTERM must find room behind other signals.

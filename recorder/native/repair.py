@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from recorder.export import status
+
 Group = Mapping[str, Any]
 """`name`, `desc` and `ranks`, a list of them or, as torch writes it, its text: "[0, 1]"."""
 
@@ -50,27 +52,3 @@ def config(said: Mapping[Any, Any], entries: Iterable[Mapping[str, Any]], groups
 def _group(name: str, value: Any) -> dict[str, str]:
     found = value if isinstance(value, Mapping) else {"ranks": value}
     return {"name": name, "desc": str(found.get("desc", "")), "ranks": str(found.get("ranks", "[]"))}
-
-
-def status(entries: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """`pg_status`: by pg_id, the last collective that was enqueued, started and completed; -1 for none.
-
-    As torch's is, with a retired call as a completed one: on gloo nothing else says so, and it is not quite true,
-    as a call that timed out is retired too.
-    """
-    found: dict[str, dict[str, int]] = {}
-    for entry in entries:
-        if not entry.get("is_p2p"):
-            last = found.setdefault(str(entry["pg_id"]), dict.fromkeys(_LAST, -1))
-            for word in _reached(entry):
-                last[word] = max(last[word], entry["collective_seq_id"])
-    return found
-
-
-_LAST = ("last_enqueued_collective", "last_started_collective", "last_completed_collective")
-
-
-def _reached(entry: Mapping[str, Any]) -> list[str]:
-    completed = entry.get("state") == "completed" or bool(entry.get("retired"))
-    started = entry.get("state") in ("started", "completed")
-    return [word for word, so in zip(_LAST, (True, started, completed)) if so]

@@ -7,22 +7,20 @@ both: their heartbeat stands still, their process is gone.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import socket
 import sys
 import time
 from typing import Any
 
-from recorder import paths, ringfile
+from recorder import requests, ringfile
 from recorder.outside import rings
 from recorder.outside.rings import Found
-from recorder.ringfile import SILENT_S
+from recorder.ringfile import SILENT_S, stuck_after_s
 from recorder.stacks import STACKS_SIGNAL
 from recorder.text import clean
 
 INTERVAL_S = 0.5
-LIMIT_S = 300.0
 _STACKS_S = 2.0
 """For faulthandler to write the stacks of a process that was sent the signal."""
 _WALK_SHARE = 20
@@ -114,9 +112,8 @@ class Observer:
         age = (time.time_ns() - record.created_ns) / 1e9
         if age <= limit + 1:  # after the ranks themselves, which know more
             return ""
-        return (
-            self._once(ring, "stuck", record.id) and f"rank {header.rank}: call {record.id} has been open {age:.1f} s"
-        )
+        stuck = f"rank {header.rank}: its record {record.id} has been open for {age:.1f} s"
+        return self._once(ring, "stuck", record.id) and stuck
 
     def _once(self, ring: Found, *what: object) -> str:
         """Something true, the first time."""
@@ -126,10 +123,8 @@ class Observer:
         return "" if known else "new"
 
     def _limit(self, ring: Found) -> float:
-        if self._stuck_after is not None:
-            return self._stuck_after
         timeout = ring.contents.records[-1].timeout_ms if ring.contents.records else 0
-        return min(LIMIT_S, timeout / 2000) if timeout else LIMIT_S
+        return stuck_after_s(self._stuck_after, timeout)
 
     def _handle(self, reason: str) -> None:
         """Ask all ranks to dump, and write the dumps of those that can't."""
@@ -143,8 +138,7 @@ class Observer:
     def _ask(self, reason: str) -> None:
         for folder in {os.path.dirname(ring.path) for ring in self._here() if ring.alive()}:
             try:
-                with open(paths.request_path(folder), "w") as file:
-                    json.dump({"reason": reason, "time": time.time()}, file)
+                requests.ask(folder, reason)
             except OSError as error:
                 print(f"recorder: {clean(str(error))}", file=sys.stderr)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from recorder import export, files, ringfile, stacks
+from recorder.paths import fault_path
 from recorder.ringfile import COMPLETED, FAILED, Header, Record
 
 _NAME = re.compile(r"ring\.r\d+\.frr\Z")
@@ -35,7 +36,7 @@ class Found(NamedTuple):
 
     @property
     def fault_path(self) -> str:
-        return os.path.join(os.path.dirname(self.path), f"fault.r{self.header.rank}.log")
+        return fault_path(os.path.dirname(self.path), self.header.rank)
 
     @property
     def silent_s(self) -> float:
@@ -104,12 +105,15 @@ def host_of(path: str) -> str:
 def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list[dict[str, Any]]) -> dict[str, Any]:
     """What the rank itself would have written, as far as its ring tells."""
     dump = export.dump_of(ring.contents)
-    now = time.time_ns()
     dump["recorder"].update(
-        reason=reason, later_reasons=[], by=by, dumped_ns=now if alive else ring.header.heartbeat_ns
+        reason=reason,
+        later_reasons=[],
+        by=by,
+        dumped_ns=time.time_ns() if alive else ring.header.heartbeat_ns,
+        alive=alive,
+        demanded=bool(ring.header.ended),
+        stuck=by == "observer" and bool(alive),
     )
-    dump["recorder"]["alive"] = alive
-    dump["recorder"].update(demanded=bool(ring.header.ended), stuck=by == "observer" and bool(alive))
     if threads:
         dump["python_stacks"] = export.named(threads, ring.contents)
     return dump

@@ -183,9 +183,6 @@ class Settings(NamedTuple):
     dump_prefix: str
     dump_on_timeout: bool
     cpp_stack: bool
-    timing: bool
-    symbolize_mode: str
-    pipe_file: str | None
     problems: tuple[str, ...]
     """Values that can't be used, one sentence each; the defaults stand in for them."""
 
@@ -209,9 +206,6 @@ def from_environ(environ: Environ, release: Release = NEWEST) -> Settings:
         dump_prefix=str(environ_prefix(environ, release)),
         dump_on_timeout=bool(read("dump_on_timeout")),
         cpp_stack=bool(read("cpp_stack")),
-        timing=bool(read("timing")),
-        symbolize_mode=str(read("symbolize_mode")),
-        pipe_file=str(read("pipe_file")) or None,
         problems=tuple(problems),
     )
 

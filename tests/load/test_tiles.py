@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from frtui.load import load, read
 from tests import torch_pickle
 from tests.dumps import DEFAULT, dump, entry
+from tests.load import ways
 from tests.load.ways import job, reads, same
 
 VERSIONS = ["list", "1.1", "1.4", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.9", "2.10", "2.11"]
@@ -53,31 +54,19 @@ def test_what_python_writes_is_left_to_the_general_way() -> None:
         assert not same(pickle.dumps(job(), protocol))
 
 
-NONSENSE: list[Any] = [
-    None,
-    True,
-    -1,
+NONSENSE = [
+    *ways.NONSENSE,
     0,
-    1.5,
-    "x",
     "7",
-    [],
-    {},
-    [[]],
-    {"a": 1},
-    ["x"],
     [5],
     [[1, "x"]],
     [[[1]]],
     ["x", [1]],
     ("a", "b"),
-]
-NONSENSE += [
     ("a", 1),
     ("a",),
     10**12,
     -(10**12),
-    float("nan"),
     float("inf"),
     1e300,
     [10**12],

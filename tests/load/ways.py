@@ -12,6 +12,9 @@ from frtui.model import Entries
 from tests import torch_pickle
 from tests.dumps import DEFAULT, batch, dump, entry
 
+# What stands where something else is expected; each test adds what its own way could stumble over.
+NONSENSE: list[Any] = [None, True, -1, 1.5, "x", [], {}, [[]], {"a": 1}, ["x"], float("nan")]
+
 
 def told(dump: Dump) -> dict[str, Any]:
     """Everything in a dump, in what can be compared."""

@@ -62,6 +62,14 @@ def running(command: Sequence[str], log: Path, **more: str) -> Iterator[subproce
         process.wait()
 
 
+ANALYZE = "import sys; from torch.distributed.flight_recorder.fr_trace import main; main(sys.argv[1:])"
+
+
+def analyzed(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """What torch's analyzer says of a folder: nothing, where it finds nothing."""
+    return python("-c", ANALYZE, str(folder), *options)
+
+
 def descendants(pid: int) -> list[int]:
     """torchrun's workers lead sessions of their own: they outlive it when it is killed."""
     children: dict[int, list[int]] = {}

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.recorder.running import PREFIX, ROOT, needs_torch, python, recorder, running, torchrun, wait_for
+from tests.recorder.running import PREFIX, ROOT, analyzed, needs_torch, python, recorder, running, torchrun, wait_for
 
 pytestmark = needs_torch
 
 EXAMPLE = "recorder.examples.crash"
 SOURCE = (ROOT / "recorder" / "examples" / "crash.py").read_text(encoding="utf-8").splitlines()
 EXTRA = 1 + next(n for n, line in enumerate(SOURCE) if "all_reduce(b)" in line)
-ANALYZE = "import sys; from torch.distributed.flight_recorder.fr_trace import main; main(sys.argv[1:])"
 WAYS = ("module", "variable", "both")
 
 
@@ -91,7 +90,7 @@ def test_torch_s_analyzer_blames_the_same_rank(folders: dict[str, Path]) -> None
     recovered = python("-m", "recorder", "recover", str(folder))
     assert recovered.returncode == 0, recovered.stderr
     assert sorted(path.name for path in folder.glob(f"{PREFIX}*")) == [f"{PREFIX}0", f"{PREFIX}1"], recovered.stdout
-    done = python("-c", ANALYZE, str(folder), "-p", PREFIX)
+    done = analyzed(folder, "-p", PREFIX)
     said = " ".join((done.stdout + done.stderr).split())
     assert "Collective sequence number: 3 has errors" in said
     assert "Culprit rank 1" in said

@@ -27,14 +27,14 @@ def ours(count: int, rank: int = 0) -> dict[str, Any]:
     made = dump(of("gloo", DEFAULT, count, 0), pg_config={DEFAULT: [0, 1]})
     return {
         **recorded(made, rank),
-        "pg_status": {0: status(count)},
+        "pg_status": {"0": status(count)},
         "python_stacks": [{"name": "MainThread", "frames": []}],
     }
 
 
 def theirs(count: int) -> dict[str, Any]:
     made = dump(of("nccl", TP, count, 5), pg_config={TP: [0, 1]})
-    return {**made, "recorder": {"source": "nccl"}, "pg_status": {0: status(count)}}
+    return {**made, "recorder": {"source": "nccl"}, "pg_status": {"0": status(count)}}
 
 
 def status(count: int) -> dict[str, int]:
@@ -46,7 +46,7 @@ def test_calls_of_both_are_in_the_order_of_their_making(tmp_path: Path) -> None:
     made = merge.combined(ours(3), theirs(2))
     assert [e["profiling_name"].partition(":")[0] for e in made["entries"]] == ["gloo", "nccl", "gloo", "nccl", "gloo"]
     assert [e["record_id"] for e in made["entries"]] == list(range(5))
-    assert made["pg_status"] == {0: status(3), 1: status(2)}
+    assert made["pg_status"] == {"0": status(3), "1": status(2)}
     assert {(e["pg_id"], e["process_group"][0]) for e in made["entries"]} == {(0, "0"), (1, "7")}
     write(tmp_path, {0: made, 1: merge.combined(ours(3, 1), theirs(2))}, "rank_{}")
     job = load(tmp_path)
@@ -61,7 +61,7 @@ def test_a_rank_with_nothing_but_nccl_keeps_what_only_we_know() -> None:
     assert made["recorder"]["reason"] == "asked by rank 0"
     assert made["python_stacks"] == [{"name": "MainThread", "frames": []}]
     assert set(made["pg_config"]) == {"0", "7"}
-    assert made["pg_status"] == {0: status(2)}
+    assert made["pg_status"] == {"0": status(2)}
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")

@@ -3,10 +3,7 @@ differs here."""
 
 from __future__ import annotations
 
-import gc
-import importlib.util
 import json
-import logging
 import os
 import pickle
 import subprocess
@@ -21,10 +18,7 @@ from frtui.load import load
 from recorder.files import loads
 from recorder.native import buffers
 from recorder.native.buffers import Switches
-
-needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="needs torch")
-JOBS = Path(__file__).with_name("jobs")
-ROOT = Path(__file__).parents[2]
+from tests.recorder.running import JOBS, ROOT, analyzed, needs_torch, torchrun
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -39,8 +33,7 @@ def environment(**more: str) -> dict[str, str]:
 def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The dumps of `native_groups.py`, in a folder for each case."""
     folder = tmp_path_factory.mktemp("native")
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command = [sys.executable, *launch, str(JOBS / "native_groups.py"), str(folder)]
+    command = torchrun(2, str(JOBS / "native_groups.py"), str(folder))
     prefix = str(folder / "default" / "prefix_")
     done = subprocess.run(
         command, env=environment(TORCH_FR_DUMP_TEMP_FILE=prefix), capture_output=True, text=True, timeout=90
@@ -51,23 +44,6 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def dump_of(path: Path) -> dict[str, Any]:
     return loads(path.read_bytes())
-
-
-def analyzed(folder: Path) -> str:
-    """All that torch's analyzer says; its exceptions come through."""
-    from torch.distributed.flight_recorder import fr_trace
-
-    lines: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("Flight Recorder")
-    others, logger.handlers = logger.handlers, [handler]
-    try:
-        fr_trace.main([str(folder)])
-    finally:
-        logger.handlers = others
-        gc.enable()  # the analyzer switches it off
-    return "\n".join(lines)
 
 
 @needs_torch
@@ -99,10 +75,9 @@ def test_the_rank_that_is_missing_is_named(job: Path, case: str, tmp_path: Path)
 
 @needs_torch
 def test_torchs_analyzer_stops_at_torchs_own_dump_and_reads_the_repaired_one(job: Path) -> None:
-    with pytest.raises(KeyError) as error:
-        analyzed(job / "raw")
-    assert error.value.args == (("0", 0),)
-    said = analyzed(job / "told")
+    assert analyzed(job / "raw").stderr.splitlines()[-1] == "KeyError: ('0', 0)"
+    told = analyzed(job / "told")
+    said = told.stdout + told.stderr
     assert "group info: 1:tp" in said
     assert "missing ranks: {1}" in said
 
@@ -110,7 +85,9 @@ def test_torchs_analyzer_stops_at_torchs_own_dump_and_reads_the_repaired_one(job
 @needs_torch
 @pytest.mark.parametrize("case", ["all", "no_stacks", "no_calls", "active"])
 def test_torchs_analyzer_reads_the_dump_with_any_switch(job: Path, case: str) -> None:
-    said = analyzed(job / case)
+    done = analyzed(job / case)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
     assert ("missing ranks: {1}" in said) == (case != "no_calls")
 
 

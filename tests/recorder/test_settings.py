@@ -17,6 +17,7 @@ from recorder.setup.settings import (
     VARIABLES,
     BadValue,
     Release,
+    Settings,
     default_for,
     default_prefix,
     from_environ,
@@ -124,7 +125,7 @@ def test_the_recorders_own_settings() -> None:
     assert settings == from_environ({"HOME": "/h"}, NEWEST)
     assert (settings.requested, settings.buffer_size, settings.dump_on_timeout) == (False, 2000, True)
     assert settings.dump_prefix == "/h/.cache/torch/comm_lib_trace_rank_"
-    assert (settings.pipe_file, settings.problems) == (None, ())
+    assert settings.problems == ()
     set_ = from_environ(
         {
             "RECORDER": "1",
@@ -132,12 +133,9 @@ def test_the_recorders_own_settings() -> None:
             "TORCH_FR_DUMP_TEMP_FILE": "/d/rank_",
             "TORCH_NCCL_DUMP_ON_TIMEOUT": "no",
             "TORCH_FR_CPP_STACK": "t",
-            "TORCH_NCCL_ENABLE_TIMING": "y",
-            "TORCH_SYMBOLIZE_MODE": "fast",
-            "TORCH_NCCL_DEBUG_INFO_PIPE_FILE": "/d/pipe_",
         }
     )
-    assert set_ == (True, 50, "/d/rank_", False, True, True, "fast", "/d/pipe_", ())
+    assert set_ == Settings(True, 50, "/d/rank_", False, True, ())
 
 
 def test_a_bad_value_is_told_and_the_default_stands_in() -> None:

@@ -14,11 +14,10 @@ from frtui.engine import diagnose
 from frtui.load import load
 from recorder import ringfile
 from recorder.files import loads
-from tests.recorder.running import JOBS, needs_torch, python, recorder, running, torchrun, wait_for
+from tests.recorder.running import JOBS, analyzed, needs_torch, python, recorder, running, torchrun, wait_for
 
 pytestmark = needs_torch
 
-ANALYZE = "import sys; from torch.distributed.flight_recorder.fr_trace import main; main(sys.argv[1:])"
 EXPECTED = """
 import json, sys
 from tests.recorder.jobs import workload
@@ -109,7 +108,7 @@ def test_frtui_finds_no_fault(name: str, folder: Path) -> None:
 
 
 def test_torchs_analyzer_finds_no_fault(folder: Path) -> None:
-    done = python("-c", ANALYZE, str(folder / "oneway"), "-p", "rank_")
+    done = analyzed(folder / "oneway", "-p", "rank_")
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert len(pickle.loads((folder / "oneway" / "rank_0").read_bytes())["entries"]) > 30

@@ -10,16 +10,10 @@ from frtui.view.panes import Panes
 from tests.tui.screens import focused, main, opened, pane, press, ready, stuck, text, toasts
 from tests.tui.test_screen import HOSTILE, hostile_job
 from tests.view import jobs
+from tests.view.test_matrix import TABLE
 from tests.view.test_times import late
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
-
-MATRIX = """\
-               tp        default_pg
-✗ rank 2       ✗ #6  :7  ─ #1
-✗ rank 4                 ? no dump
-  rank 3       ▶ #6  :7  ─ #1
-  2 ranks 0-1  ✓ #5  :6  ● #2"""
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -27,7 +21,7 @@ async def test_the_matrix_shows_where_each_rank_is(tmp_path: Path, size: tuple[i
     async with stuck(tmp_path, size) as pilot:
         screen = await press(pilot, "m")
         shown = [line for line in pane(pilot, "call")[1:] if line]
-        assert "\n".join(shown[-5:]) == MATRIX
+        assert "\n".join(shown[-5:]) == TABLE
         assert "  ".join(shown[:-5]).endswith("? no dump  ✗ blamed  c shows each rank")
         assert all(len(line) <= size[0] for line in screen.splitlines())
         assert ("3 Groups" in screen) == (size[0] >= 120)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable
 from pathlib import Path
-from typing import Callable
 
 import pytest
 from textual.command import CommandPalette
@@ -15,20 +13,13 @@ from frtui.tui import keys
 from frtui.tui.app import FrtuiApp
 from frtui.tui.help import Help, page
 from frtui.tui.loader import folder as read_folder
-from frtui.view.select import ACROSS, WAITS
-from tests.tui import screens
+from frtui.view.select import ACROSS
+from tests.tui import (
+    page_keys,  # noqa: F401  its checks count here
+    screens,
+)
+from tests.tui.checks import CHECKS, Check, checks
 from tests.tui.screens import focused, main, pane, press, rest, stuck, text, toasts
-
-Check = Callable[[Pilot[None], Path], Awaitable[None]]
-CHECKS: dict[str, Check] = {}
-
-
-def checks(*names: str) -> Callable[[Check], Check]:
-    def note(check: Check) -> Check:
-        CHECKS.update(dict.fromkeys(names, check))
-        return check
-
-    return note
 
 
 def cursor(pilot: Pilot[None], name: str = "calls") -> int:
@@ -160,76 +151,6 @@ async def turning(pilot: Pilot[None], _: Path) -> None:
     assert toasts(pilot) == ["no further open or differing call"]
 
 
-@checks("x")
-async def across(pilot: Pilot[None], _: Path) -> None:
-    screen = await press(pilot, "x")
-    assert "made by 2 of 2 ranks" in screen
-    assert screen.index("[4096] f32") < screen.index("[4128] f32")
-    await press(pilot, "G", "enter")
-    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (3, "call")
-    await press(pilot, "escape")
-    assert main(pilot).trail.now.topic == ACROSS
-    await press(pilot, "x")
-    assert main(pilot).trail.now.topic == "call"
-    await press(pilot, "2", "x")
-    assert focused(pilot) == "call"
-    await press(pilot, "x")
-    assert focused(pilot) == "ranks"
-
-
-@checks("w")
-async def waits(pilot: Pilot[None], _: Path) -> None:
-    screen = await press(pilot, "w")
-    assert "5 Who waits for whom" in screen
-    assert "✗ rank 2 is in all_reduce #50 of tp:7" in screen
-    await press(pilot, "G", "enter")
-    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (1, "call")
-    await press(pilot, "escape")
-    assert main(pilot).trail.now.topic == WAITS
-    await press(pilot, "w")
-    assert main(pilot).trail.now.topic == "call"
-
-
-@checks("a")
-async def aligned(pilot: Pilot[None], _: Path) -> None:
-    screen = await press(pilot, "a")
-    assert "5 Beside its witnesses" in screen
-    assert screen.index("#50 all_reduce [4096] f32") < screen.index(" ≠ ") < screen.index("#50 all_reduce [4128] f32")
-    assert "… 43 calls before (c shows)" in screen
-    assert "calls before" not in await press(pilot, "c")
-    await press(pilot, "k", "enter")
-    now = main(pilot).trail.now
-    assert (now.rank, now.topic) == (2, "aligned"), "where they part is no call"
-    await press(pilot, "a", "a", "enter")
-    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (2, "call")
-    await press(pilot, "escape", "a", "right_square_bracket", "a")
-    assert toasts(pilot) == ["without a dump there are no calls to line up"]
-
-
-@checks("m")
-async def matrix(pilot: Pilot[None], _: Path) -> None:
-    assert "5 Ranks by groups" in await press(pilot, "m")
-    assert "2 ranks 0-1" in text(pilot)
-    assert "rank 0" in await press(pilot, "c"), "a line for each rank"
-    assert main(pilot).trail.now.topic == "matrix"
-    assert "2 ranks 0-1" in await press(pilot, "c")
-    await press(pilot, "G", "enter")
-    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (0, "call")
-    assert "5 Ranks by groups" in await press(pilot, "escape")
-    assert "5 Ranks by groups" not in await press(pilot, "m")
-
-
-@checks("t")
-async def times(pilot: Pilot[None], _: Path) -> None:
-    screen = await press(pilot, "t")
-    assert "5 Times" in screen
-    assert "Late for all_reduce #50, which rank 2 made first" in screen
-    await press(pilot, "G", "enter")
-    assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (3, "call")
-    assert "5 Times" in await press(pilot, "escape")
-    assert "5 Times" not in await press(pilot, "escape")
-
-
 @checks("s")
 async def sort(pilot: Pilot[None], _: Path) -> None:
     key = (await press(pilot, "4")) and main(pilot).desk.pane("calls").key
@@ -257,14 +178,6 @@ async def jump(pilot: Pilot[None], _: Path) -> None:
     assert toasts(pilot) == ["there is no rank 33; there are 0-4"]
     await press(pilot, "escape")
     assert main(pilot).trail.now.rank == 0, "a jump is a step that leads back"
-
-
-@checks("c")
-async def unfold(pilot: Pilot[None], _: Path) -> None:
-    await press(pilot, "5", "z")
-    assert "1 torch frame (c shows)" in text(pilot)
-    assert "distributed_c10d.py:2810" in await press(pilot, "c")
-    assert "1 torch frame (c shows)" in await press(pilot, "c")
 
 
 @checks("z")

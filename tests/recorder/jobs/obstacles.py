@@ -16,6 +16,7 @@ import torch
 import torch.distributed as dist
 
 import recorder
+from recorder import requests
 from recorder.job import peers, switch
 from tests.recorder.jobs.living import (
     call,
@@ -88,7 +89,7 @@ def loses_its_store(folder: Path, how: str) -> None:
     pid, port = hosts_a_store()
     store = dist.TCPStore("127.0.0.1", port, None, False, wait_for_workers=False)
     peers.STORE_S, peers.STALLED_S = 0.2, 1.0
-    vars(peers)["request_interval"] = lambda world_size: 0.3
+    vars(requests)["interval"] = lambda world_size: 0.3
     enable(folder)
     init(folder, 0, 2, "fake", store)
     call(2)
