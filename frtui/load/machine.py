@@ -28,11 +28,20 @@ class Machine:
 
     def run(self) -> int:
         """Execute up to STOP (returns -1) or to the opcode that is cut (returns its byte)."""
-        while self.at < len(self.data):
-            if self.data[self.at] == STOP:
-                return -1
-            if not self.step():
+        data, size = self.data, len(self.data)
+        while self.at < size:
+            at, code = self.at, data[self.at]
+            width, do = _STEPS.get(code, _UNKNOWN)
+            if not width:
+                if code == STOP:
+                    return -1
+                if not self.step():
+                    break
+                continue
+            if at + width > size:
                 break
+            do(self, at + 1, at + width)
+            self.at = at + width
         return self.at
 
     def step(self) -> bool:

@@ -135,8 +135,9 @@ def _fill(dump: Dump, source: Source, faults: Faults, budget: Budget) -> None:
     e.thread = _threads(dump, source)
     e.group = _groups(dump, source, faults)
     _set_states(e, source, list(signatures.table), faults)
+    rows = e.call[:]
     batches.fold(e, signatures, source.has("p2p_seq_id"))
-    dump.calls = array("i", [row for row, call in enumerate(e.call) if row == call])
+    dump.calls = rows if e.call == rows else array("i", [row for row, call in enumerate(e.call) if row == call])
     dump.signatures, dump.stacks = list(signatures.table), list(stacks.table)
     if isinstance(source, Tiles) and faults.count > before:
         raise Odd  # they were counted once a kind, and not for each entry
@@ -149,7 +150,7 @@ def _copy_columns(e: Entries, source: Source, faults: Faults) -> None:
     e.op_id = integers(source, "op_id", faults)
     e.timeout = integers(source, "timeout_ms", faults)
     e.retired = flags(source, "retired")
-    e.call = array("i", range(len(source)))
+    e.call = array("i", [*range(len(source))])
     e.created = times(source, "time_created_ns", faults)
     e.started = times(source, "time_discovered_started_ns", faults)
     e.completed = times(source, "time_discovered_completed_ns", faults)
@@ -229,8 +230,9 @@ def _undo_aborted(e: Entries) -> None:
 
 def _set_states(e: Entries, source: Source, table: Sequence[Signature], faults: Faults) -> None:
     kinds = source.kinds(("state",))
-    e.state = kinds.each((_state(row.get("state"), faults) for row in kinds.rows), "b")
-    e.done = array("b", map(COMPLETED.__eq__, e.state))
+    states = [_state(row.get("state"), faults) for row in kinds.rows]
+    e.state = kinds.each(states, "b")
+    e.done = kinds.each(map(COMPLETED.__eq__, states), "b")
     # gloo's recorder never leaves `scheduled`: retiring is the only sign that an operation is over.
     if any(gloo := [signature.backend == "gloo" for signature in table]):
         own = map(gloo.__getitem__, e.signature)

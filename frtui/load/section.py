@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import struct
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import islice
 from typing import Any, Callable
 
 from frtui.load.errors import Odd
-from frtui.load.layout import Layout
+from frtui.load.layout import Field, Layout
+from frtui.load.mould import Columns, Places
+from frtui.load.moulds import Moulds
 from frtui.load.source import Kinds, Row
 from frtui.model import NONE
 
-Groups = tuple[Any, ...]
-"""What a match of the layout's expression captured: bytes, or None for a number that an entry doesn't have."""
-
-_UNPACK = {3: "<xH", 5: "<xi", 10: "<2xq"}
-"""An integer by the bytes it takes together with its opcode. Two: a byte; one: None."""
-
 _MANY = 1024
 """Parts of entries that may differ before they must be a minority: each new one is read by the interpreter."""
+
+_FIRST, _BLOCK = 32, 2048
+"""Entries that are taken apart at once, at first and at most: until they are columns they take a kilobyte each."""
 
 
 class Section:
@@ -27,128 +27,127 @@ class Section:
         """`refs`: how keys are fetched from the memo; `read`: what a part of an entry stands for."""
         self.layout = layout
         self.pattern = layout.pattern([refs[field.key] for field in layout.fields])
-        self._numbers = {fields[0].key: _Numbers(fields[0].floats) for fields in layout.groups if fields[0].own}
-        self._shared = [_Shared({f.key for f in fields}, read) for fields in layout.groups if not fields[0].own]
-        parts = iter(self._shared)
-        self._columns = [self._numbers.get(fields[0].key) or next(parts) for fields in layout.groups]
+        self._groups = [_Numbers(g[0].key, g[0].floats) if g[0].own else _Shared(g, read) for g in layout.groups]
+        number = [refs[field.key] for field in layout.fields[:1] if field.own and not field.optional]
+        self._start = b"".join([b"}(", *number])
+        """What all entries begin with."""
+        shared = [group if isinstance(group, _Shared) else None for group in self._groups]
+        self._moulds = Moulds(self.pattern, self._start, shared)
         self._count = 0
+        self._length, self._run = 0, _FIRST
+        """Bytes of the last entry in which something was new, and how many entries without that followed it."""
 
     def __len__(self) -> int:
         return self._count
 
-    def take(self, block: Sequence[Groups]) -> None:
-        """Add entries."""
-        self._count += len(block)
-        for column, slices in zip(self._columns, zip(*block)):
-            column.take(slices)
+    def add(self, places: Places, entry: bytes) -> None:
+        """An entry in which something was new; `places` are those of the groups of `pattern`."""
+        self._length = len(entry)
+        self._take(1, self._moulds.one(places, entry[len(self._start) : -1]))
 
-    def meet(self, groups: Groups) -> None:
-        """Find out what the parts of an entry stand for, before more comes into the memo."""
-        for column, part in zip(self._columns, groups):
-            column.meet(part)
+    def follow(self, data: bytes, at: int) -> int:
+        """Take the entries in `data` from byte `at` on, as far as nothing in them is new. Returns where that ends."""
+        before, size = self._count, min(_FIRST, 2 * self._run)
+        while self.pattern.match(data, at):
+            entries = self._apart(data, at, size)
+            count, columns = self._moulds.read(entries)
+            self._take(count, columns)
+            at += sum(map(len, islice(entries, count))) + count * (len(self._start) + 1)
+            if count < len(entries) or not count:
+                break
+            size = min(4 * size, _BLOCK)
+        self._run = max(self._count - before, 2)
+        return at
+
+    def _apart(self, data: bytes, at: int, size: int) -> list[bytes]:
+        """About so many entries, without what all have. The last one is always left: nobody knows where it ends."""
+        start = self._start
+        if not data.startswith(start, at):
+            return []
+        return data[at + len(start) : at + (size + 2) * self._length].split(b"u" + start)[:-1]
+
+    def _take(self, count: int, columns: Columns) -> None:
+        self._count += count
+        for group, column in zip(self._groups, columns):
+            group.take([NONE] * count if column is None else column)
 
     def has(self, key: str) -> bool:
-        if key in self._numbers:
-            return self._numbers[key].present
-        return any(key in row for part in self._having({key}) for row in part.rows)
+        for group, present in zip(self._groups, self._moulds.present):
+            if isinstance(group, _Numbers) and group.key == key:
+                return present
+        return any(key in row for kinds in self._having({key}) for row in kinds.rows)
 
     def column(self, key: str) -> Sequence[Any]:
-        if key in self._numbers:
-            return self._numbers[key].values
+        for group in self._groups:
+            if isinstance(group, _Numbers) and group.key == key:
+                return group.values
         if not self._having({key}):
             return array("q", [NONE]) * self._count
         kinds = self.kinds((key,))
         values = [row.get(key, NONE) for row in kinds.rows]
-        column = map(values.__getitem__, kinds.codes)
-        return array("q", column) if all(type(value) is int for value in values) else list(column)
+        if all(type(value) is int for value in values):
+            return kinds.each(values, "q")
+        return list(map(values.__getitem__, kinds.codes))
 
     def kinds(self, keys: Sequence[str]) -> Kinds:
         parts = self._having(set(keys))
         if len(parts) == 1:
-            return Kinds(parts[0].codes, parts[0].rows)
+            return parts[0]
         if not parts:
             return Kinds(array("i", bytes(4 * self._count)), [{}] if self._count else [])
-        table: dict[tuple[int, ...], int] = {}
-        codes = [table.setdefault(both, len(table)) for both in zip(*(part.codes for part in parts))]
+        table = _Numbered()
+        codes = list(map(table.__getitem__, zip(*(part.codes for part in parts))))
         rows = [{k: v for part, code in zip(parts, both) for k, v in part.rows[code].items()} for both in table]
         return Kinds(codes, rows)
 
-    def _having(self, keys: set[str]) -> list[_Shared]:
-        return [part for part in self._shared if not part.keys.isdisjoint(keys)]
+    def _having(self, keys: set[str]) -> list[Kinds]:
+        return [group.kinds for group in self._groups if isinstance(group, _Shared) and not group.keys.isdisjoint(keys)]
+
+
+class _Numbered(dict[tuple[int, ...], int]):
+    """Numbers keys in the order in which they are first asked for."""
+
+    def __missing__(self, key: tuple[int, ...]) -> int:
+        self[key] = len(self)
+        return len(self) - 1
 
 
 class _Numbers:
     """A column of numbers of which most are different."""
 
-    def __init__(self, floats: bool) -> None:
+    def __init__(self, key: str, floats: bool) -> None:
+        self.key = key
         self.values: array[int] | array[float] = array("d" if floats else "q")
-        self.present = False
-        self._read: Callable[[Sequence[bytes]], Iterable[Any]] = _floats if floats else _integers
 
-    def meet(self, part: bytes | None) -> None:
-        """A number stands for itself."""
-
-    def take(self, slices: Sequence[bytes | None]) -> None:
-        if None in slices:
-            self.present = self.present or any(slices)
-            self.values.extend(self._read([part or b"N" for part in slices]))
-        else:
-            self.present = True
-            self.values.extend(self._read(slices))  # type: ignore[arg-type]
-
-
-def _integers(slices: Sequence[bytes]) -> Iterable[int]:
-    """Those that take the same bytes are read in bulk and then put in order: 0.1 us each, against 0.4 one by one."""
-    first = slices[0]
-    if first == slices[-1] and slices.count(first) == len(slices):
-        return [*_of_width(len(first), [first])] * len(slices)
-    widths = set(map(len, slices))
-    if len(widths) == 1:
-        return _of_width(widths.pop(), slices)
-    numbers = {width: iter(_of_width(width, [part for part in slices if len(part) == width])) for width in widths}
-    return map(next, map(numbers.__getitem__, map(len, slices)))
-
-
-def _of_width(width: int, slices: Sequence[bytes]) -> Iterable[int]:
-    joined = b"".join(slices)
-    if width < 3:
-        return joined[1::2] if width == 2 else [NONE] * len(joined)
-    return [number for (number,) in struct.iter_unpack(_UNPACK[width], joined)]
-
-
-def _floats(slices: Sequence[bytes]) -> Iterable[float]:
-    if b"N" not in slices:
-        return [number for (number,) in struct.iter_unpack(">xd", b"".join(slices))]
-    return [NONE if part == b"N" else struct.unpack(">xd", part)[0] for part in slices]
-
-
-class _Kinds(dict[bytes, int]):
-    """Numbers parts of entries in the order in which they are first asked for, and reads each once."""
-
-    def __init__(self, read: Callable[[bytes], Row]) -> None:
-        self._read = read
-        self.rows: list[Row] = []
-        """What each number stands for."""
-
-    def __missing__(self, part: bytes) -> int:
-        self.rows.append(self._read(part))
-        self[part] = len(self)
-        return len(self) - 1
+    def take(self, values: Sequence[Any]) -> None:
+        self.values += array(self.values.typecode, values)  # thrice as quick as `extend`, which asks for each
 
 
 class _Shared:
     """A part of the entries that many of them have alike."""
 
-    def __init__(self, keys: set[str], read: Callable[[bytes], Row]) -> None:
-        self.keys = keys
-        self.codes = array("i")
-        self._kinds = _Kinds(read)
-        self.rows = self._kinds.rows
+    def __init__(self, fields: Sequence[Field], read: Callable[[bytes], Row]) -> None:
+        self.keys = {field.key for field in fields}
+        self.codes: dict[bytes, int] = {}
+        self.rows: list[Row] = []
+        self._taken = array("i")
+        self._read = read
 
     def meet(self, part: bytes) -> None:
-        self._kinds[part]
+        if part not in self.codes:
+            self.rows.append(self._read(part))
+            self.codes[part] = len(self.codes)
 
-    def take(self, slices: Sequence[bytes]) -> None:
-        self.codes.extend(map(self._kinds.__getitem__, slices))
-        if len(self.rows) > max(_MANY, len(self.codes) // 2):
+    def take(self, codes: Sequence[int]) -> None:
+        self._taken += array("i", codes)
+        if len(self.rows) > max(_MANY, len(self._taken) // 2):
             raise Odd
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """In the order of their first entries: they were met by the lengths of those, and some perhaps in vain."""
+        seen = list(dict.fromkeys(self._taken))
+        if seen == list(range(len(self.rows))):
+            return Kinds(self._taken, self.rows)
+        place = {code: at for at, code in enumerate(seen)}
+        return Kinds(array("i", list(map(place.__getitem__, self._taken))), [self.rows[code] for code in seen])

@@ -35,7 +35,9 @@ class Kinds(NamedTuple):
     def each(self, values: Iterable[int], code: str) -> array[int]:
         """`values` are one by kind; the column by entry."""
         values = list(values)
-        return array(code, values if isinstance(self.codes, range) else map(values.__getitem__, self.codes))
+        if len(self.codes) > len(values) and len(set(values)) == 1:
+            return array(code, values[:1]) * len(self.codes)
+        return array(code, values if isinstance(self.codes, range) else list(map(values.__getitem__, self.codes)))
 
     def counted(self) -> Iterable[tuple[Row, int]]:
         """Each row with the number of entries that are like it."""

@@ -139,6 +139,29 @@ def test_entries_of_any_kind(rows: list[tuple[Any, set[str]]], version: str) -> 
     reads(raw)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(ENTRIES, min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 1, 1, 1, 40, 200, 70_000])), max_size=200),
+    st.sampled_from(["2.4", "2.10"]),
+)
+def test_long_dumps_of_some_kinds_of_entries(kinds: list[Any], order: list[tuple[int, int]], version: str) -> None:
+    """Numbers take other widths from one entry to the next, so that unlike entries are of one length."""
+    rows, at = [], 0
+    for kind, step in order:
+        at += step
+        rows.append({**kinds[kind % len(kinds)], "collective_seq_id": at, "record_id": len(rows)})
+    reads(dump(rows, version=version))
+
+
+def test_entries_of_one_length_with_their_numbers_in_other_places() -> None:
+    """What the sizes take more, the sequence numbers take less."""
+    rows = [entry(300 + s, op_id=300 + s, sizes=[[4096]], outputs=[[7]]) for s in range(80)]
+    rows[1::3] = [entry(s, op_id=s, sizes=[[1 << 20]], outputs=[[7]]) for s in range(len(rows[1::3]))]
+    assert len({len(torch_pickle.dumps([row])) for row in rows}) == 1
+    assert reads(dump(rows))
+
+
 def test_what_torch_writes_is_what_the_tests_write() -> None:
     files = [
         path for name in ("tutorial", "idle", "deadlock") for path in (REPOSITORY / "frtui/demo" / name).glob("*rank*")
