@@ -97,6 +97,13 @@ def gunzip(data: bytes) -> tuple[bytes, str]:
     return b"".join(parts), ""
 
 
+def whole_pickle(data: bytes) -> object:
+    """The object in a pickle of plain data. Raises Unusable where it isn't one, or is cut."""
+    if opcodes.walk(data).shape is not opcodes.Shape.PLAIN:
+        raise Unusable("not-a-dump", "no whole pickle")
+    return _load(data)
+
+
 def _json(data: bytes) -> Decoded:
     text = data.decode("utf-8-sig", "replace")
     try:

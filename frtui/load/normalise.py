@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from frtui.load import batches
-from frtui.load.columns import SIGNATURE_KEYS, Faults, Signatures, Stacks, flags, floats, integers, times
+from frtui.load.columns import SIGNATURE_KEYS, Faults, Signatures, Stacks, flags, floats, integers, operation, times
 from frtui.load.config import GroupName, as_dict, config, status
 from frtui.load.errors import Odd, Unusable
 from frtui.load.limits import Budget, text
@@ -81,6 +81,21 @@ def normalise(content: object, size: int) -> Dump:
     )
     dump.malformed, dump.reason = faults.count, faults.first
     return dump
+
+
+def head(raw: Mapping[Any, Any], size: int) -> tuple[Dump, set[str]]:
+    """What a dump says beside its entries, and the back ends that these name; the entries only tell groups apart.
+
+    Raises Unusable as `normalise` does.
+    """
+    faults, budget = Faults(), Budget(size)
+    rows = Rows(_rows(raw.get("entries"), faults))
+    dump = Dump(version=_version(raw.get("version")), config=config(raw.get("pg_config"), faults, budget))
+    dump.status = status(raw.get("pg_status"), faults)
+    _groups(dump, rows, faults)
+    backends = {operation(name, faults)[0] for name in rows.column("profiling_name")}
+    dump.malformed, dump.reason = faults.count, faults.first
+    return dump, backends
 
 
 def _looks_like_a_dump(raw: Mapping[Any, Any]) -> bool:

@@ -73,31 +73,6 @@ def read(data: bytes) -> object:
         raise Odd from None
 
 
-def leading(data: bytes, most: int) -> dict[str, Any]:
-    """What stands before the entries in the first bytes of a dump, and at most so many of its first entries.
-
-    Raises Odd, also where `data` end before the entries begin.
-    """
-    if data[:4] != b"\x80\2}(":
-        raise Odd
-    reader = _Reader(data)
-    machine = reader.machine
-    try:
-        reader._head()
-        *values, _, _ = machine.levels[-1]  # the key and the list of the entries
-        before = dict(zip(values[::2], values[1::2]))
-    except (Unusable, IndexError, KeyError, TypeError, ValueError, AttributeError):
-        raise Odd from None
-    rows: list[Row] = []
-    try:
-        while len(rows) < most and data[machine.at : machine.at + 2] == b"}(":
-            whole, _ = machine.entry()
-            rows.append(machine.read(whole[2:-1]))
-    except (Odd, Unusable, IndexError, KeyError, TypeError, ValueError, AttributeError):
-        pass  # the entry is cut, as one of them must be
-    return {**before, "entries": rows}
-
-
 class _Reader:
     def __init__(self, data: bytes) -> None:
         self.data = data

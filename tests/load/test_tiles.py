@@ -147,7 +147,8 @@ def test_entries_of_any_kind(rows: list[tuple[Any, set[str]]], version: str) -> 
 )
 def test_long_dumps_of_some_kinds_of_entries(kinds: list[Any], order: list[tuple[int, int]], version: str) -> None:
     """Numbers take other widths from one entry to the next, so that unlike entries are of one length."""
-    rows, at = [], 0
+    rows: list[Any] = []
+    at = 0
     for kind, step in order:
         at += step
         rows.append({**kinds[kind % len(kinds)], "collective_seq_id": at, "record_id": len(rows)})
