@@ -145,9 +145,13 @@ def _add_rank(lanes: Lanes, rank: Rank) -> None:
 
 
 def _by_group(rank: Rank) -> dict[int, list[int]]:
-    """The rank's calls by group, in one pass of C code for each group: there are few."""
+    """The rank's calls by group."""
     groups = list(map(rank.entries.group.__getitem__, rank.calls))
-    return {group: [row for row, g in zip(rank.calls, groups) if g == group] for group in dict.fromkeys(groups)}
+    found: dict[int, list[int]] = {group: [] for group in dict.fromkeys(groups)}
+    add = {group: rows.append for group, rows in found.items()}
+    for row, group in zip(rank.calls, groups):
+        add[group](row)
+    return found
 
 
 def _still_open(rank: Rank, by_group: Mapping[int, list[int]]) -> list[int]:

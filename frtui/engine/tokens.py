@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Callable
 
 from frtui.engine.agree import argument_key, dtypes_recorded, unknown_content
 from frtui.engine.align import Token
@@ -23,6 +25,17 @@ class Sequence:
     """So many of the leading calls are finished."""
 
 
+class _Made(dict["tuple[int, int, int]", Token]):
+    """(signature, stack, group) -> its token, made when it is first asked for."""
+
+    def __init__(self, make: Callable[[tuple[int, int, int]], Token]) -> None:
+        self._make = make
+
+    def __missing__(self, what: tuple[int, int, int]) -> Token:
+        token = self[what] = self._make(what)
+        return token
+
+
 @dataclass
 class Tokens:
     """Interns what the tokens of one job are made of."""
@@ -32,11 +45,10 @@ class Tokens:
     _keys: dict[int, int] = field(default_factory=dict)
     _sites: dict[int, Frame | None] = field(default_factory=dict)
     _forms: dict[tuple[int, int], int] = field(default_factory=dict)
-    _made: dict[tuple[int, int, int], Token] = field(default_factory=dict)
-    """(signature, stack, group) -> its token."""
     _dtypes: bool = True
 
     def __post_init__(self) -> None:
+        self._made = _Made(lambda what: self._token(*what, None))
         self._dtypes = dtypes_recorded(self.job)
 
     @property
@@ -109,16 +121,9 @@ class Tokens:
         e = self.job.ranks[rank].entries
         in_group = list(map(e.group.__getitem__, rows)) if groups else [NONE] * len(rows)
         made = zip(map(e.signature.__getitem__, rows), map(e.stack.__getitem__, rows), in_group)
-        known: dict[tuple[int, int, int], Token] = {} if ring else self._made
-        tokens = []
-        for what in made:  # a loop makes the same few calls again and again
-            token = known.get(what)
-            if token is None:
-                token = known[what] = self._token(*what, ring)
-            tokens.append(token)
-        still_open = set(self.lanes.open[rank])
-        done = next((n for n, row in enumerate(rows) if row in still_open), len(rows)) if still_open else len(rows)
-        return Sequence(rank, tuple(rows), tuple(tokens), done)
+        known = _Made(lambda what: self._token(*what, ring)) if ring else self._made
+        tokens = tuple(map(known.__getitem__, made))  # a loop makes the same few calls again and again
+        return Sequence(rank, tuple(rows), tokens, _before_any(rows, self.lanes.open[rank]))
 
     def _token(self, signature: int, stack: int, group: int, ring: tuple[int, int] | None) -> Token:
         """`group` is NONE where the kind of group does not count."""
@@ -132,4 +137,14 @@ class Tokens:
         lane = self.lanes.lane(group, rank)
         if lane is None:
             return None
-        return self.sequence(rank, [row for row, seq in zip(lane.rows, lane.seqs) if seq >= start])
+        rows = lane.rows if min(lane.seqs) >= start else [row for row, n in zip(lane.rows, lane.seqs) if n >= start]
+        return self.sequence(rank, rows)
+
+
+def _before_any(rows: list[int], marked: list[int]) -> int:
+    """How many of `rows` come before the first that is marked; both are in order."""
+    for row in marked:
+        at = bisect_left(rows, row)
+        if rows[at : at + 1] == [row]:
+            return at
+    return len(rows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections import deque
 from enum import Enum
 from typing import NamedTuple
 
@@ -40,7 +41,6 @@ class _Runs:
 _RUNS = {2: _Runs(rb"q.|r..[\0-\x0f]\0"), 4: _Runs(rb"\x94")}
 """By protocol: 2 and 3 name the memo slot, with a small number; from 4 on it is the next one."""
 _MEMOIZE = re.compile(rb"(?:" + _FIXED + rb"|h.|j.{4})*\x94", re.DOTALL)
-_STRINGS = (b"X", b"\x8c", b"\x8d")
 # Bytes of the operand, for every opcode that may occur; None: a string, with its length in front.
 OPERAND: dict[int, int] = {
     **dict.fromkeys(b"N\x88\x89(}]ueas).\x85\x86\x87t\x94", 0),
@@ -75,8 +75,9 @@ def walk(data: bytes) -> Walked:
 class _Walk:
     """State of one walk.
 
-    The only tuples let through are pairs of no tuples, like `process_group`. `row` says how many of the last
-    pushes are known to be no tuples, `tuples` which memo slots hold one.
+    The only tuples let through are pairs of no tuples, like `process_group`. `trail` holds the last runs (start, end)
+    and strings (None), from which `_row` says how many of the last pushes are known to be no tuples; `tuples` says
+    which memo slots hold one.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -86,7 +87,7 @@ class _Walk:
         self.runs = _RUNS[4 if self.implicit else 2]
         self.memoized = 0
         self.tuples: set[int] = set()
-        self.row = 0
+        self.trail: deque[tuple[int, int] | None] = deque(maxlen=4)
 
     def run(self) -> Walked:
         data, size = self.data, len(self.data)
@@ -97,7 +98,7 @@ class _Walk:
                 if length < 0 or start + length > size:
                     return Walked(Shape.CUT, self.at)
                 self.at = start + length
-                self.row += 1
+                self.trail.append(None)
             elif code == 0x2E:
                 return Walked(Shape.PLAIN, self.at + 1)
             elif not (self._run() or code == 0x86 and self._pair() or code == 0x72 and self._long_put()):
@@ -110,29 +111,33 @@ class _Walk:
         end = runs.match(self.data, self.at).end()  # type: ignore[union-attr]  # the empty run matches
         if end == self.at:
             return False
-        following = self.data[end : end + 1]
-        self._count_row(end, following == b"\x86" or following in _STRINGS)
+        if self.implicit:
+            self.memoized += len(_MEMOIZE.findall(self.data, self.at, end))
+        self.trail.append((self.at, end))
         self.at = end
         return True
 
-    def _count_row(self, end: int, matters: bool) -> None:
-        """Update `row`, and the number of memo slots, for the run from here to `end`."""
-        if self.implicit:
-            self.memoized += len(_MEMOIZE.findall(self.data, self.at, end))
-        match = self.runs.careful.match(self.data, self.at, end) if matters else None
+    def _row(self) -> int:
+        row = 0
+        for run in self.trail:
+            row = row + 1 if run is None else self._row_after(*run, row)
+        return row
+
+    def _row_after(self, start: int, end: int, row: int) -> int:
+        match = self.runs.careful.match(self.data, start, end)
         if match is None or match.end() != end or match.end(1) != end:
-            self.row = 0
-            return
-        if match.start(1) != self.at:
-            self.row = 0
+            return 0
+        if match.start(1) != start:
+            row = 0
         for short, long in _GETS.findall(match.group(1)):
             slot = short or long
             if slot:
-                self.row = 0 if int.from_bytes(slot, "little") in self.tuples else self.row + 1
+                row = 0 if int.from_bytes(slot, "little") in self.tuples else row + 1
+        return row
 
     def _pair(self) -> bool:
         """Pass TUPLE2 of two things that are no tuples, and its memo slot."""
-        if self.row < 2:
+        if self._row() < 2:
             return False
         at = self.at + 1
         code = self.data[at : at + 1]
@@ -146,7 +151,8 @@ class _Walk:
             at += 1 + width
         if self.data[at : at + 1] in (b"(", b"q", b"r", b"\x94"):  # could store the tuple where it isn't seen
             return False
-        self.at, self.row = at, 0
+        self.at = at
+        self.trail.clear()
         return True
 
     def _long_put(self) -> bool:
