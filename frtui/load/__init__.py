@@ -89,8 +89,11 @@ def load_heads(
     prefix: str | None = None,
     attempt: str | None = None,
     cancelled: Callable[[], bool] | None = None,
+    least: int = 0,
 ) -> Job | None:
     """The groups and how far each rank got, without entries, in a moment; None where all must be read to know it.
+
+    `least`: None, too, where the files have fewer bytes than this.
 
     Raises LoadError when there is nothing to read, and Cancelled.
     """
@@ -99,6 +102,8 @@ def load_heads(
     listing = _discover(Path(source), prefix, attempt, cancelled)
     if not listing.files:
         raise LoadError(_nothing_in(clean(str(source)), listing, list(listing.problems)), listing.problems)
+    if sum(file.size for file in listing.files) < least:
+        return None
     return heads(str(source), listing, cancelled)
 
 

@@ -40,13 +40,24 @@ class Folder:
         job = load(self.source, prefix=self.prefix, attempt=self.attempt, progress=progress, cancelled=cancelled)
         return Panes(job, tuple(diagnose(job)))
 
+    def first(self, cancelled: Callable[[], bool]) -> list[str]:
+        """What the heads of a large folder say at once; empty where they tell nothing, or all is read as soon."""
+        from frtui.engine.quick import quick, sentences
+        from frtui.load import WORTH, LoadError, load_heads
+
+        try:
+            job = load_heads(self.source, prefix=self.prefix, attempt=self.attempt, cancelled=cancelled, least=WORTH)
+        except LoadError:  # the reader says so
+            return []
+        return sentences(job, quick(job)) if job else []
+
     def turn(self, attempts: tuple[str, ...], read: str) -> None:
         """To the attempt before the one that was read; from the oldest one to the newest, whichever that is then."""
         at = attempts.index(read) - 1
         self.attempt = attempts[at] if at >= 0 else None
 
 
-def folder(source: str, prefix: str | None, attempt: str | None) -> Reader:
+def folder(source: str, prefix: str | None, attempt: str | None) -> Folder:
     return Folder(source, prefix, attempt)
 
 
@@ -60,6 +71,12 @@ class Loader(Static):
 
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, Loader.Read)
+
+    @dataclass
+    class First(Message):
+        """Who is behind, before any entry is read."""
+
+        sentences: list[str]
 
     @dataclass
     class Loaded(Message):
@@ -87,7 +104,7 @@ class Loader(Static):
     def __init__(self, source: str, reader: Reader) -> None:
         super().__init__("", id="progress", markup=False)
         self.source, self.reader = source, reader
-        self.busy = self.quiet = False
+        self.busy = self.quiet = self._told = False
         self.watcher: Watcher | None = None
         self._stop = threading.Event()
 
@@ -158,6 +175,10 @@ class Loader(Static):
 
         if self.watcher:
             self.watcher.follower.note()
+        if not self._told and isinstance(self.reader, Folder):
+            self._told = True
+            if sentences := self.reader.first(stop.is_set):
+                self.post_message(self.First(sentences))
         panes = self.reader(report, stop.is_set)
         panes.warm()
         gc.freeze()

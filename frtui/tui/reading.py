@@ -20,6 +20,13 @@ class Reading(Base):
         if self.panes is None and not self.loader.quiet:
             self.desk.pane("ranks").show(message.ranks)
 
+    def on_loader_first(self, message: Loader.First) -> None:
+        if self.panes is None:
+            told = reading.preliminary(message.sentences)
+            told.fit(self.size.width)
+            self.desk.pane("findings").show(told)
+            self.desk.fit_head(min(len(told), self.size.height // 3), 0)
+
     def on_loader_loaded(self, message: Loader.Loaded) -> None:
         from frtui.view.again import again  # with what judges, which the first frame does not wait for
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from frtui.model import Job
 from frtui.text import clean, ranges
 from frtui.view.rows import Line, Page, Rows, cells, cut_left, wrap
-from frtui.view.words import OK, count, size
+from frtui.view.words import DOUBT, OK, count, size
 
 PATH = 24
 """Columns of the folder's name in the first line that the rest must leave."""
@@ -37,7 +37,21 @@ class Reading(Rows):
 def progress(done: int, total: int, read: int, whole: int) -> str:
     files = f"{done:,} of {total:,} files" if total else f"{done:,} files"
     volume = f", {size(read)} of {size(whole)}" if whole else ""
+    if done == total > 0:
+        return f"read {count(done, 'file')}, {size(read)}; looking for the cause"
     return f"reading {files}{volume}  Esc stops"
+
+
+def preliminary(sentences: list[str]) -> Page:
+    """What the heads of the files say, in the place of the findings until there are any."""
+
+    def make(width: int) -> list[Line]:
+        lines: list[Line] = [
+            [(DOUBT + " ", "warn"), ("preliminary", "bold"), ("  from pg_status; the entries are being read", "dim")]
+        ]
+        return lines + [[("  " + line, "plain")] for said in sentences for line in wrap(said, width - 2)]
+
+    return Page(make)
 
 
 def message(text: str, hint: str) -> Page:

@@ -18,10 +18,11 @@ from frtui.load import Cancelled, Progress
 from frtui.model import Entries, Frame, Group, Job, Problem, Rank, Signature
 from frtui.text import clean
 from frtui.tui.app import FrtuiApp
-from frtui.tui.loader import folder
+from frtui.tui.loader import Folder, folder
 from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import Line, Page, Rows
 from tests.dumps import dump, entry, frame, write
+from tests.load.test_heads import job as behind
 from tests.recorded import SLEEPS, recorded, thread
 from tests.tui.screens import focused, loaded, main, opened, pane, press, ready, rest, stuck, text, toasts
 from tests.view import jobs
@@ -231,6 +232,45 @@ async def test_ranks_appear_while_their_files_are_read() -> None:
         screen = await until(pilot, "10 entries")
         assert "reading" not in screen
         assert pilot.app.is_running
+
+
+class Waits(Folder):
+    """A folder of which the entries are read when the test lets them."""
+
+    def __init__(self, source: Path) -> None:
+        super().__init__(str(source), None, None)
+        self.go = threading.Event()
+
+    def __call__(self, progress, cancelled) -> Panes:  # type: ignore[no-untyped-def]
+        self.go.wait(20)
+        return super().__call__(progress, cancelled)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+async def test_the_heads_of_a_large_folder_answer_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    behind(tmp_path)
+    waits = Waits(tmp_path)
+    monkeypatch.setattr("frtui.load.WORTH", 1)
+    async with FrtuiApp(str(tmp_path), waits).run_test(size=size) as pilot:
+        screen = await until(pilot, "preliminary")
+        first = "rank 2 enqueued collective #3 of default_pg at last, and ranks 0-1, 3 wait in #5"
+        assert first in " ".join(screen.split())
+        assert "the entries are being read" in screen
+        waits.go.set()
+        await loaded(pilot)
+        screen = text(pilot)
+        assert "preliminary" not in screen
+        assert "not-joined" in screen
+        await pilot.press("r")  # what is on the screen is better than what the heads say
+        await loaded(pilot)
+        assert "preliminary" not in text(pilot)
+
+
+async def test_of_a_small_folder_the_verdict_comes_as_soon(tmp_path: Path) -> None:
+    behind(tmp_path)
+    assert folder(str(tmp_path), None, None).first(lambda: False) == []
 
 
 async def test_escape_stops_the_reading_and_r_reads_again() -> None:
