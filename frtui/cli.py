@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-COMMANDS = ("report", "entries", "compare", "demo", "env", "doctor")
+COMMANDS = ("report", "entries", "compare", "index", "demo", "env", "doctor")
 
 HELP = """\
 Find the rank, the call and the source line that a stuck PyTorch job waits for, from a folder of Flight Recorder
@@ -24,6 +24,7 @@ dumps (one file per rank).
   frtui report DIR       print the report (text, markdown, json or html)
   frtui entries DIR      print the raw entries side by side, one column a rank
   frtui compare A B      print what advanced between two snapshots of a job
+  frtui index DIR        store what was read beside the dumps: the next opening takes a moment
   frtui demo [NAME]      open the screen on dumps that come with frtui
   frtui env              print what to set so that a job leaves dumps
   frtui doctor           check what is set: will there be dumps, and where
@@ -46,6 +47,10 @@ examples:
 COMPARE_HELP = """\
 Compare two snapshots of one job, taken some time apart: what advanced between them, and which calls were open in both.
 Ends with 1 when nothing moved while calls are open, with 0 when the job moves, with 2 when the two are not of one job.
+"""
+INDEX_HELP = """\
+Store what the dumps hold, and the verdict, in DIR/frtui.index, so that the next opening of a large job takes a moment.
+It is used for as long as the dumps are the same files, of the same sizes and times; otherwise they are read.
 """
 ENV_HELP = """\
 Print the environment variables to set so that a job leaves dumps, in the names that its torch understands.
@@ -103,6 +108,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         return _entries_parser().parse_args(arguments[1:])
     if command == "compare":
         return _compare_parser().parse_args(arguments[1:])
+    if command == "index":
+        return _index_parser().parse_args(arguments[1:])
     if command == "demo":
         return _demo_parser().parse_args(arguments[1:])
     if command == "env":
@@ -135,7 +142,7 @@ def _report_parser() -> Parser:
     parser.add_argument("dir", metavar="DIR")
     parser.add_argument("--format", choices=("text", "markdown", "json", "html"), default="text", help="default: text")
     parser.add_argument("--finding", type=int, metavar="N", help="only the N-th finding; 1 is the most likely cause")
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="read the files on a Dask cluster (tcp://host:8786)")
+    _add_scheduler(parser)
     parser.add_argument("--quick", action="store_true", help="a preliminary answer, from the heads of the files")
     _add_output(parser)
     _add_loading(parser)
@@ -165,6 +172,14 @@ def _compare_parser() -> Parser:
     parser.add_argument("-p", "--prefix", help="only files whose name begins so; the rank follows")
     parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
     parser.set_defaults(attempt=None)
+    return parser
+
+
+def _index_parser() -> Parser:
+    parser = _parser("index", INDEX_HELP)
+    parser.add_argument("dir", metavar="DIR")
+    _add_scheduler(parser)
+    _add_loading(parser)
     return parser
 
 
@@ -201,6 +216,10 @@ def _add_loading(parser: Parser) -> None:
     # torchfrtrace's option keeps its place in scripts; incomplete folders are always read here.
     parser.add_argument("--allow-incomplete-ranks", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
+
+
+def _add_scheduler(parser: Parser) -> None:
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="read the files on a Dask cluster (tcp://host:8786)")
 
 
 def _add_output(parser: Parser) -> None:

@@ -7,9 +7,9 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frtui.exits import HANG, NO_HANG, UNREADABLE, USAGE
 from frtui.text import clean
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from frtui.load import Progress
-    from frtui.model import Job
+    from frtui.stored import Opened
 
 
 class Failed(Exception):
@@ -36,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
         "entries": entries,
         "compare": compare,
         "demo": demo,
+        "index": index,
         "env": env,
         "doctor": doctor,
     }[options.command]
@@ -83,8 +84,8 @@ def report(options: argparse.Namespace) -> int:
 
     if options.quick:
         return _quick(options)
-    job = _load(options.dir, options)
-    findings = diagnose(job)
+    job, judged, _ = _open(options.dir, options)
+    findings = diagnose(job) if judged is None else list(judged)
     only = None if options.finding is None else options.finding - 1
     if only is not None and not 0 <= only < len(findings):
         raise Failed(f"there is no finding {options.finding}; the job has {len(findings)}", USAGE)
@@ -117,7 +118,7 @@ def _quick(options: argparse.Namespace) -> int:
 def entries(options: argparse.Namespace) -> int:
     from frtui.entries import BadSelection, render
 
-    job = _load(options.dir, options)
+    job = _open(options.dir, options).job
     try:
         data = render(job, options.format, options.selected_ranks, options.pg_filters, options.stack)
     except BadSelection as error:
@@ -130,7 +131,7 @@ def compare(options: argparse.Namespace) -> int:
     from frtui.engine import compare as snapshots
     from frtui.report import compare as told
 
-    older, newer = (_load(source, options) for source in (options.older, options.newer))
+    older, newer = (_open(source, options).job for source in (options.older, options.newer))
     try:
         compared = snapshots.compare(older, newer)
     except snapshots.NotOneJob as error:
@@ -169,13 +170,39 @@ def _no_screen() -> str:
     return "TERM is dumb" if os.environ.get("TERM", "dumb") in ("dumb", "") else ""
 
 
-def _load(source: str, options: argparse.Namespace) -> Job:
-    from frtui.load import LoadError, load
+def index(options: argparse.Namespace) -> int:
+    from frtui import stored
+
+    try:
+        with _reading(options) as how:
+            job, path, size = stored.write(options.dir, **how)
+    except OSError as error:
+        told = f"cannot write {stored.path_of(options.dir)}: {error.strerror or error}"
+        raise Failed(clean(told)) from None
+    held = f"{len(job.ranks):,} ranks, {job.n_entries:,} entries, {size / 1e6:,.1f} MB"
+    print(f"wrote {clean(str(path))}: {held}", file=sys.stderr)
+    return NO_HANG
+
+
+def _open(source: str, options: argparse.Namespace) -> Opened:
+    from frtui.stored import open_job
+
+    with _reading(options) as how:
+        opened = open_job(source, **how)
+    if opened.note:
+        print(f"frtui: {opened.note}", file=sys.stderr)
+    return opened
+
+
+@contextlib.contextmanager
+def _reading(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """How a job is read: with which options, progress and executor."""
+    from frtui.load import LoadError
 
     narrate = _narrate if sys.stderr.isatty() else None
     try:
         with _executor(options) as executor:
-            return load(source, prefix=options.prefix, attempt=options.attempt, progress=narrate, executor=executor)
+            yield {"prefix": options.prefix, "attempt": options.attempt, "progress": narrate, "executor": executor}
     except LoadError as error:
         raise Failed(str(error)) from None
     finally:

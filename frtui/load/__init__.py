@@ -21,7 +21,7 @@ from frtui.text import clean
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-__all__ = ["Cancelled", "LoadError", "Progress", "load", "load_heads"]
+__all__ = ["Cancelled", "Listing", "LoadError", "Progress", "find", "load", "load_heads"]
 
 WORTH = 24 << 20
 """Bytes of dumps below which starting processes takes longer than they save."""
@@ -59,16 +59,18 @@ def load(
     progress: Callable[[Progress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     executor: Executor | None = None,
+    listing: Listing | None = None,
 ) -> Job:
     """Read every dump in `source`: a folder, one dump, or a tar archive of either.
 
     `prefix` keeps only files whose names start with it; `attempt` picks one of several sub-folders that hold
     the same ranks (default: the newest). Files that can't be read are listed in `Job.problems`. `executor` runs what
     is done for each file (default: processes on this machine, where the files are large enough for them to pay).
+    `listing`: what `find` gave for this source.
 
     Raises LoadError when nothing could be read, Cancelled when `cancelled()` was true between two files.
     """
-    listing = _discover(Path(source), prefix, attempt, cancelled)
+    listing = listing or find(source, prefix, attempt, cancelled)
     collecting = gc.isenabled()
     gc.disable()  # millions of short-lived containers, none in cycles: collecting doubles the time
     try:
@@ -81,6 +83,22 @@ def load(
     if not job.ranks:
         raise LoadError(_nothing_in(clean(str(source)), listing, problems), job.problems)
     return job
+
+
+def find(
+    source: str | Path,
+    prefix: str | None = None,
+    attempt: str | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Listing:
+    """Which files of `source` are dumps. Raises Cancelled, and LoadError where it can't be listed."""
+    try:
+        return discover(Path(source), prefix, attempt, cancelled)
+    except KeyError as error:
+        known = ", ".join(error.args[0])
+        raise LoadError(f"{clean(str(source))} holds no attempt {attempt!r}; there are: {known or 'none'}") from None
+    except OSError as error:
+        raise LoadError(clean(f"cannot read {source}: {error.strerror or error}")) from None
 
 
 def load_heads(
@@ -99,7 +117,7 @@ def load_heads(
     """
     from frtui.load.heads import heads
 
-    listing = _discover(Path(source), prefix, attempt, cancelled)
+    listing = find(source, prefix, attempt, cancelled)
     if not listing.files:
         raise LoadError(_nothing_in(clean(str(source)), listing, list(listing.problems)), listing.problems)
     if sum(file.size for file in listing.files) < least:
@@ -129,16 +147,6 @@ def _executor(listing: Listing, given: Executor | None) -> Iterator[Executor | N
         whole = True
     finally:
         own.shutdown(cancel_futures=not whole)
-
-
-def _discover(source: Path, prefix: str | None, attempt: str | None, cancelled: Callable[[], bool] | None) -> Listing:
-    try:
-        return discover(source, prefix, attempt, cancelled)
-    except KeyError as error:
-        known = ", ".join(error.args[0])
-        raise LoadError(f"{clean(str(source))} holds no attempt {attempt!r}; there are: {known or 'none'}") from None
-    except OSError as error:
-        raise LoadError(clean(f"cannot read {source}: {error.strerror or error}")) from None
 
 
 def _read_all(

@@ -21,6 +21,9 @@ _GENERIC = re.compile(
 _NEVER = re.compile(
     r"^\.|\.(?:pipe|tmp|swp|txt|log|out|err|md|html|csv|yaml|yml|py|sh|lock)$|~$|_py_traceback$", re.IGNORECASE
 )
+INDEX = "frtui.index"
+"""What `frtui index` leaves beside the dumps; beside a single file, after its name."""
+
 # The in-job recorder keeps its files in a folder beside the dumps.
 RECORDER = "recorder"
 _RING = re.compile(r"ring\.r(\d{1,10})\.frr")
@@ -45,6 +48,10 @@ def never_a_dump(name: str) -> bool:
 def beside_ring(name: str) -> bool:
     """Names of what the recorder keeps for itself: stacks at fatal signals, sockets, requests, poorer dumps."""
     return bool(_BESIDE_RING.fullmatch(name))
+
+
+def is_index(name: str) -> bool:
+    return name == INDEX or name.endswith("." + INDEX)
 
 
 def home(folder: str) -> str:

@@ -30,21 +30,27 @@ class Folder:
 
     def __init__(self, source: str, prefix: str | None, attempt: str | None) -> None:
         self.source, self.prefix, self.attempt = source, prefix, attempt
+        self.note = ""
+        """Why an index was not used."""
 
     def __call__(self, progress: Callable[[Progress], None], cancelled: Callable[[], bool]) -> Panes:
         # Here, in the loader's thread: the screen is there before these are imported.
         from frtui.engine import diagnose
-        from frtui.load import load
+        from frtui.stored import open_job
         from frtui.view.panes import Panes
 
-        job = load(self.source, prefix=self.prefix, attempt=self.attempt, progress=progress, cancelled=cancelled)
-        return Panes(job, tuple(diagnose(job)))
+        opened = open_job(self.source, prefix=self.prefix, attempt=self.attempt, progress=progress, cancelled=cancelled)
+        self.note = opened.note
+        return Panes(opened.job, tuple(diagnose(opened.job)) if opened.findings is None else opened.findings)
 
     def first(self, cancelled: Callable[[], bool]) -> list[str]:
         """What the heads of a large folder say at once; empty where they tell nothing, or all is read as soon."""
         from frtui.engine.quick import quick, sentences
         from frtui.load import WORTH, LoadError, load_heads
+        from frtui.stored import path_of
 
+        if path_of(self.source).exists():
+            return []
         try:
             job = load_heads(self.source, prefix=self.prefix, attempt=self.attempt, cancelled=cancelled, least=WORTH)
         except LoadError:  # the reader says so

@@ -42,7 +42,10 @@ class Reading(Base):
         # Laid out first: the panes get their lines once, at the width that they then have.
         stays = before and (then.rank, then.topic) == (self.trail.now.rank, self.trail.now.topic)
         self.call_after_refresh(self.refill if stays else self.fill)
-        if before and asked:
+        note = getattr(self.loader.reader, "note", "")
+        if note:
+            self.say(note)
+        elif before and asked:
             self.say(f"read again: {len(self.panes.job.ranks)} ranks, {self.panes.job.n_entries:,} entries")
 
     def first(self) -> Trail:

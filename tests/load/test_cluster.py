@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from frtui.load import LoadError, load
 from frtui.load.cluster import cluster
 from tests.dumps import dump, entry, write
+from tests.load.jobs import assert_same
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[2]
@@ -63,11 +63,7 @@ def test_the_cluster_reads_what_is_read_here(scheduler: str, folder: Path) -> No
     here = load(folder)
     with cluster(scheduler) as executor:
         there = load(folder, executor=executor)
-    assert there.problems == here.problems
-    assert there.signatures == here.signatures
-    for rank, mine in here.ranks.items():
-        assert list(there.ranks[rank].entries.created) == list(mine.entries.created)
-        assert replace(there.ranks[rank], entries=mine.entries) == mine
+    assert_same(there, here)
 
 
 def test_the_command_reads_on_the_cluster(scheduler: str, folder: Path) -> None:

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from concurrent.futures import Executor, Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,13 @@ import frtui.load
 from frtui.load import Cancelled, load, workers
 from frtui.load.found import Found
 from frtui.load.workers import Workers
-from frtui.model import Entries, Job
+from frtui.model import Job
 from tests.dumps import dump, entry, write
+from tests.load.jobs import assert_same
 
 
 def job_of(folder: Path, **options: Any) -> Job:
     return load(folder, **options)
-
-
-def columns(entries: Entries) -> list[object]:
-    return [getattr(entries, name) for name, _ in Entries.COLUMNS]
 
 
 @pytest.fixture
@@ -44,12 +40,7 @@ def test_processes_read_what_is_read_here(folder: Path) -> None:
     here = job_of(folder)
     with Workers(2) as pool:
         there = job_of(folder, executor=pool)
-    assert there.problems == here.problems
-    assert (there.signatures, there.stacks, there.groups) == (here.signatures, here.stacks, here.groups)
-    for rank, mine in here.ranks.items():
-        theirs = there.ranks[rank]
-        assert columns(theirs.entries) == columns(mine.entries)
-        assert replace(theirs, entries=mine.entries) == mine
+    assert_same(there, here)
 
 
 def test_large_folders_are_read_by_processes_which_then_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
