@@ -28,7 +28,7 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.test
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(BENCH)
 
 # Jobs with a known fault: how many are named rightly; also what torch's analyzer says: make score SCORE='-n 5 --torch'
 score: $(VENV)/.test

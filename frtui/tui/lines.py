@@ -76,6 +76,8 @@ class LineList(Widget, can_focus=True):
         self.wanted: re.Pattern[str] | None = None
         """What `find` looked for last; it is highlighted."""
         self._drawn: dict[int, Strip] = {}
+        """What stands on the screen, by line; and what was made to be drawn next."""
+        self._made: dict[int, Strip] = {}
 
     # Content
 
@@ -121,19 +123,27 @@ class LineList(Widget, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
-        strip = self._drawn[y] = self._strip(y)
+        strip = self._made.pop(y, None) or self._strip(y, self.size.width, self.title_height)
+        self._drawn[y] = strip
         return strip
 
     def repaint(self) -> None:
-        for y in range(self.size.height):
-            if self._drawn.get(y) != self._strip(y):
-                self.refresh(Region(0, y, self.size.width, 1))
+        """Draws the lines that have changed. A pane that is hidden is drawn when it is shown again."""
+        self._made.clear()
+        if not self.display:
+            return
+        (width, height), above = self.size, self.title_height
+        for y in range(height):
+            strip = self._strip(y, width, above)
+            if self._drawn.get(y) != strip:
+                self._made[y] = strip
+                self.refresh(Region(0, y, width, 1))
 
-    def _strip(self, y: int) -> Strip:
-        width = self.size.width
-        if y < self.title_height:
+    def _strip(self, y: int, width: int, above: int) -> Strip:
+        """`above`: lines of the title and the names of columns."""
+        if y < above:
             return self._title_strip(width) if y == 0 else self._head_strip(y - 1, width)
-        i = self.top + y - self.title_height
+        i = self.top + y - above
         if i >= len(self.rows):
             first = i == 0 and self.empty
             return Strip([Segment(cut(self.empty, width), STYLES["dim"])] if first else []).adjust_cell_length(width)
@@ -185,6 +195,7 @@ class LineList(Widget, can_focus=True):
         if self.top != top:
             self.repaint()
         else:
+            self._made.clear()
             for i in (old, new):
                 self.refresh(Region(0, i - self.top + self.title_height, self.size.width, 1))
         if len(self.rows):
@@ -221,13 +232,13 @@ class LineList(Widget, can_focus=True):
         self.rows.fit(self.size.width)
         self.set_reactive(LineList.cursor, self.rows.position(key) if key is not None and len(self.rows) else 0)
         self.reveal()
+        self._made.clear()
         self.refresh()
 
     def on_focus(self) -> None:
-        self.repaint()
+        self._made.clear()  # Textual changes `has_focus` after this, and draws all lines
 
-    def on_blur(self) -> None:
-        self.repaint()
+    on_blur = on_focus
 
     def on_click(self, event: events.Click) -> None:
         i = self.top + event.y - self.title_height

@@ -109,5 +109,6 @@ class SearchList(LineList):
         """Whether there was something to clear."""
         self.workers.cancel_node(self)
         cleared, self.wanted = self.wanted is not None, None
-        self.repaint()
+        if cleared:
+            self.repaint()
         return cleared

@@ -30,6 +30,8 @@ class Panes:
     def __init__(self, job: Job, found: tuple[Finding, ...]) -> None:
         self.job, self.findings, self.index = job, found, Index(job)
         self.sorting = Sorting(self.index)
+        self._made: tuple[Selection, Linked | None] | None = None
+        """The last page of a topic, and of which selection."""
 
     def warm(self) -> None:
         """Computes beforehand, in the loader's thread, what the first screen needs."""
@@ -93,7 +95,11 @@ class Panes:
     def topic(self, now: Selection) -> Linked | None:
         """The page of the selection's topic, where it has one of its own."""
         topic = PAGES.get(now.topic)
-        return topic.page(self.index, self.findings, now) if topic else None
+        if topic is None:
+            return None
+        if self._made is None or self._made[0] != now:  # it is asked for before it is shown
+            self._made = now, topic.page(self.index, self.findings, now)
+        return self._made[1]
 
     def why_not(self, now: Selection) -> str:
         """What to say where a topic has no page."""

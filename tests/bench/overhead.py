@@ -1,6 +1,6 @@
 """What the recorder costs a call: an all_reduce of four floats on the `fake` back end, where nothing else takes time.
 
-    python -m tests.overhead
+    python -m tests.bench.overhead
 
 Each way is measured in a process of its own, RUNS times CALLS calls below DEPTH frames; the best run counts.
 """
@@ -27,7 +27,9 @@ def main() -> None:
     print(f"all_reduce on the fake back end, us a call (best of {RUNS} x {CALLS:,}, {DEPTH} frames deep)")
     base = 0.0
     for way, name in WAYS.items():
-        done = subprocess.run([sys.executable, "-m", "tests.overhead", way], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.bench.overhead", way], capture_output=True, text=True, check=True
+        )
         cost = float(done.stdout)
         base = base or cost
         print(f"  {name:44} {cost:6.1f}   {cost - base:+6.1f}")
