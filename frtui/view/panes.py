@@ -97,7 +97,7 @@ class Panes:
         topic = PAGES.get(now.topic)
         if topic is None:
             return None
-        if self._made is None or self._made[0] != now:  # it is asked for before it is shown
+        if self._made is None or self._made[0] != now or now.topic == SOURCE:  # a file, which may be another by now
             self._made = now, topic.page(self.index, self.findings, now)
         return self._made[1]
 
