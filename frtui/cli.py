@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-COMMANDS = ("report", "entries", "compare", "index", "demo", "env", "doctor")
+COMMANDS = ("report", "entries", "export", "compare", "index", "demo", "env", "doctor")
 
 HELP = """\
 Find the rank, the call and the source line that a stuck PyTorch job waits for, from a folder of Flight Recorder
@@ -23,6 +23,7 @@ dumps (one file per rank).
   frtui DIR              open the screen; not on a terminal, print the report
   frtui report DIR       print the report (text, markdown, json or html)
   frtui entries DIR      print the raw entries side by side, one column a rank
+  frtui export DIR       write a timeline (Perfetto), a table (CSV, Parquet) or torch's flat database
   frtui compare A B      print what advanced between two snapshots of a job
   frtui index DIR        store what was read beside the dumps: the next opening takes a moment
   frtui demo [NAME]      open the screen on dumps that come with frtui
@@ -47,6 +48,14 @@ examples:
 COMPARE_HELP = """\
 Compare two snapshots of one job, taken some time apart: what advanced between them, and which calls were open in both.
 Ends with 1 when nothing moved while calls are open, with 0 when the job moves, with 2 when the two are not of one job.
+"""
+EXPORT_HELP = """\
+Write the calls of a job for other programs.
+
+  perfetto   a timeline: a process a rank, a thread a process group; opens in ui.perfetto.dev and chrome://tracing
+  csv        every entry as a line, for spreadsheets and pandas
+  parquet    the same, with types (needs pyarrow: pip install 'frtui[parquet]')
+  torch-db   the pickle of `torchfrtrace -o`: groups, members, collectives and calls (reading it needs torch)
 """
 INDEX_HELP = """\
 Store what the dumps hold, and the verdict, in DIR/frtui.index, so that the next opening of a large job takes a moment.
@@ -106,6 +115,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         return _report_parser().parse_args(arguments[1:])
     if command == "entries":
         return _entries_parser().parse_args(arguments[1:])
+    if command == "export":
+        return _export_parser().parse_args(arguments[1:])
     if command == "compare":
         return _compare_parser().parse_args(arguments[1:])
     if command == "index":
@@ -154,11 +165,21 @@ def _entries_parser() -> Parser:
     parser.add_argument("dir", metavar="DIR")
     # torchfrtrace needs it for this output; here it is the only one.
     parser.add_argument("-j", "--just_print_entries", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--selected-ranks", nargs="+", metavar="RANKS", help="only these: 0 3-7")
-    parser.add_argument("--pg-filters", nargs="+", metavar="GROUP", help="only groups of this name or description")
+    _add_selection(parser)
     parser.add_argument("--stack", "--print_stack_trace", action="store_true", help="where each call was made")
     parser.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
     _add_output(parser)
+    _add_loading(parser)
+    return parser
+
+
+def _export_parser() -> Parser:
+    parser = _parser("export", EXPORT_HELP)
+    parser.add_argument("dir", metavar="DIR")
+    formats = ("perfetto", "csv", "parquet", "torch-db")
+    parser.add_argument("--format", choices=formats, default="perfetto", help="default: perfetto")
+    _add_selection(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there; compressed where it ends in .gz")
     _add_loading(parser)
     return parser
 
@@ -216,6 +237,11 @@ def _add_loading(parser: Parser) -> None:
     # torchfrtrace's option keeps its place in scripts; incomplete folders are always read here.
     parser.add_argument("--allow-incomplete-ranks", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
+
+
+def _add_selection(parser: Parser) -> None:
+    parser.add_argument("--selected-ranks", nargs="+", metavar="RANKS", help="only these: 0 3-7")
+    parser.add_argument("--pg-filters", nargs="+", metavar="GROUP", help="only groups of this name or description")
 
 
 def _add_scheduler(parser: Parser) -> None:

@@ -34,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
         "screen": screen,
         "report": report,
         "entries": entries,
+        "export": export,
         "compare": compare,
         "demo": demo,
         "index": index,
@@ -125,6 +126,30 @@ def entries(options: argparse.Namespace) -> int:
         raise Failed(str(error), USAGE) from None
     _write(options.output, _as_ascii(data) if options.ascii and options.format == "table" else data)
     return NO_HANG
+
+
+def export(options: argparse.Namespace) -> int:
+    from frtui.entries import BadSelection
+    from frtui.export import Unavailable, render
+
+    if options.output is None and sys.stdout.isatty():
+        raise Failed("that is nothing for a terminal: -o FILE", USAGE)
+    job = _open(options.dir, options).job
+    try:
+        data = render(job, options.format, options.selected_ranks, options.pg_filters)
+    except (BadSelection, Unavailable) as error:
+        raise Failed(str(error), USAGE) from None
+    _write(options.output, _packed(data) if (options.output or "").endswith(".gz") else data)
+    return NO_HANG
+
+
+def _packed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    import zlib
+
+    packer = zlib.compressobj(wbits=31)  # gzip's own header
+    for chunk in chunks:
+        yield packer.compress(chunk)
+    yield packer.flush()
 
 
 def compare(options: argparse.Namespace) -> int:
