@@ -13,7 +13,7 @@ BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check install --quiet
 MADE = $(VENV)/.made-$(notdir $(PYTHON))
 
-.PHONY: demo test lint bench score screenshots zipapp clean
+.PHONY: demo test lint bench score screenshots docs zipapp clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python -m frtui demo $(NAME) || [ $$? = 1 ]  # 1: without a terminal, the report says "hang"
@@ -36,6 +36,10 @@ score: $(VENV)/.test
 
 screenshots: $(VENV)/.screenshots
 	$(BIN)/python screenshots/make.py
+
+# The manual page and the completions, from the parsers.
+docs: $(VENV)/.demo
+	$(BIN)/python docs/make.py
 
 # One file that runs wherever there is a Python: scp dist/frtui.pyz login:
 zipapp: $(VENV)/.demo

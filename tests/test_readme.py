@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from frtui.cli import COMMANDS
+from frtui.arguments import COMMANDS
 from frtui.tui import keys
 
 ROOT = Path(__file__).parent.parent
