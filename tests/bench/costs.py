@@ -63,13 +63,13 @@ class _Peak:
 
 def _family(pid: int) -> Iterator[int]:
     yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            pids = children.read_text().split()
-        except OSError:
-            continue
-        for child in pids:
-            yield from _family(int(child))
+    try:
+        threads = [Path(f"/proc/{pid}/task/{thread}/children") for thread in os.listdir(f"/proc/{pid}/task")]
+        children = [int(child) for thread in threads for child in thread.read_text().split()]
+    except OSError:  # it has ended meanwhile
+        return
+    for child in children:
+        yield from _family(child)
 
 
 def _resident(pid: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,3 +75,7 @@ def _names(rank: int, world: int) -> dict[str, str]:
 def _text(value: str) -> bytes:
     """A string as torch pickles it where it first occurs."""
     return b"X" + len(value).to_bytes(4, "little") + value.encode()
+
+
+if __name__ == "__main__":
+    print(write_job(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
