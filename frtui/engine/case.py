@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Callable
 
 from frtui.engine import lanes as lanes_of
 from frtui.engine import waits as waits_of
@@ -24,14 +25,17 @@ class Case:
     waits: Waits
     tokens: Tokens
     roots: list[Root]
+    check: Callable[[], None]
+    """Raises where somebody no longer wants the answer."""
     deviations: dict[tuple[int, bool], Deviation | None] = field(default_factory=dict)
     """What `partings.in_group` found, by (group, ahead_ok): several verdicts ask."""
 
     @classmethod
-    def open(cls, job: Job) -> Case:
-        lanes = lanes_of.build(job)
+    def open(cls, job: Job, check: Callable[[], None]) -> Case:
+        lanes = lanes_of.build(job, check)
         waits = waits_of.build(lanes)
-        return cls(job, lanes, waits, Tokens(lanes), roots(waits))
+        check()
+        return cls(job, lanes, waits, Tokens(lanes), roots(waits), check)
 
     def call(self, at: tuple[int, int]) -> Call:
         return self.job.call(*at)

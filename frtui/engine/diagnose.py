@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Callable
 
 from frtui.engine import absence, cycles, deviant, flight, partings, process
 from frtui.engine.case import Case
@@ -24,15 +25,22 @@ DIRECT = frozenset(
 """Kinds that are seen in the dumps themselves; the others are concluded from what is missing."""
 
 
-def diagnose(job: Job) -> list[Finding]:
-    """The independent causes, most likely first; never empty (`no-hang` or `inconclusive` at the least)."""
-    case = Case.open(job)
+def diagnose(job: Job, check: Callable[[], None] | None = None) -> list[Finding]:
+    """The independent causes, most likely first; never empty (`no-hang` or `inconclusive` at the least).
+
+    `check` is called now and then; what it raises ends this.
+    """
+    case = Case.open(job, check or _go_on)
     if caught_running(case.waits):
         return [_no_hang(case, "the outstanding calls were made only moments before the dumps were written")]
     found = _doubt_idle(_unique(_clashes(case) + _from_roots(case)))
     if not found:
         return [_nothing(case)]
     return sorted((_with_process(case, finding) for finding in found), key=_rank)
+
+
+def _go_on() -> None:
+    """Nobody wants to stop."""
 
 
 def _with_process(case: Case, finding: Finding) -> Finding:
@@ -55,6 +63,7 @@ def _from_roots(case: Case) -> list[Finding]:
     idle = [root for root in case.roots if root.idle]
     found = absence.explain(case, _without_unknown(case, idle))
     for root in case.roots:
+        case.check()
         if root.idle:
             continue
         in_flight = len(root.calls) == 1 and not set(case.waits.edges[root.calls[0]])
@@ -78,6 +87,7 @@ def _clashes(case: Case) -> list[Finding]:
     found = []
     calls = sorted(node for node in case.waits.edges if isinstance(node, StuckCall) and not node.p2p)
     for call in calls:
+        case.check()
         deviation = partings.in_group(case, call.group, ahead_ok=True)
         if deviation and deviation.witness in (MEMBERS, SIBLINGS):
             row = case.waits.row(deviation.ranks[0], call)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 from frtui.engine.drift import mended_numbers
 from frtui.model import NONE, Job, Rank, Signature
@@ -114,10 +114,12 @@ class Lanes:
         return side[index] if 0 <= index < len(side) else None
 
 
-def build(job: Job) -> Lanes:
-    """Sort the calls of every rank into lanes."""
+def build(job: Job, check: Callable[[], None] | None = None) -> Lanes:
+    """Sort the calls of every rank into lanes. `check` is called before each rank; what it raises ends this."""
     lanes = Lanes(job)
     for rank in job.ranks.values():
+        if check is not None:
+            check()
         _add_rank(lanes, rank)
     lanes.passing = {group for group, _, _ in lanes.channels}
     for key, channel in lanes.channels.items():

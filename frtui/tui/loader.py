@@ -36,12 +36,19 @@ class Folder:
     def __call__(self, progress: Callable[[Progress], None], cancelled: Callable[[], bool]) -> Panes:
         # Here, in the loader's thread: the screen is there before these are imported.
         from frtui.engine import diagnose
+        from frtui.load import Cancelled
         from frtui.stored import open_job
         from frtui.view.panes import Panes
 
         opened = open_job(self.source, prefix=self.prefix, attempt=self.attempt, progress=progress, cancelled=cancelled)
         self.note = opened.note
-        return Panes(opened.job, tuple(diagnose(opened.job)) if opened.findings is None else opened.findings)
+
+        def check() -> None:
+            if cancelled():
+                raise Cancelled
+
+        found = tuple(diagnose(opened.job, check)) if opened.findings is None else opened.findings
+        return Panes(opened.job, found)
 
     def first(self, cancelled: Callable[[], bool]) -> list[str]:
         """What the heads of a large folder say at once; empty where they tell nothing, or all is read as soon."""
@@ -165,7 +172,7 @@ class Loader(Static):
         from frtui.load import Cancelled, LoadError
 
         if isinstance(error, Cancelled):
-            return self.Failed("Stopped before all files were read.")
+            return self.Failed("Stopped before all was read and judged.")
         return self.Failed(str(error)) if isinstance(error, LoadError) else self.Crashed(error)
 
     def _read(self, stop: threading.Event) -> Message:

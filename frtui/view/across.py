@@ -99,13 +99,15 @@ def answer(index: Index, call: Call, signature: Signature, peer: int) -> int:
 
     Where a ring wrapped, counting from its start means nothing: then the equal `p2p_seq_id`, if any.
     """
+    if peer not in index.job.ranks:
+        return NONE
     pair = index.job.endpoints(call.group, signature)
     rows = [row for row in index.rows(peer, call.group) if pair in pairs(index, peer, row, call.group)]
     if any(index.job.ranks[rank].wrapped for rank in (call.rank, peer)):
         seqs = index.job.ranks[peer].entries.p2p_seq
         return next((row for row in rows if seqs[row] == call.p2p_seq), NONE)
     own = [r for r in index.rows(call.rank, call.group) if pair in pairs(index, call.rank, r, call.group)]
-    nth = own.index(call.row)
+    nth = own.index(call.row) if call.row in own else len(rows)  # a stranger's rank may send what is none of its own
     return rows[nth] if nth < len(rows) else NONE
 
 

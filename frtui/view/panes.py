@@ -154,7 +154,7 @@ class Panes:
 
     def values(self, name: str, now: Selection) -> fields.Values:
         """What the lines of a pane have in the fields that a filter may name."""
-        if name == "calls" and now.rank in self.job.ranks and now.rank is not None:
+        if name == "calls" and now.rank is not None and self.index.rows(now.rank, now.group):
             return fields.of_calls(self.index, now.rank)
         if name in ("ranks", "groups"):
             return fields.of_ranks(self.index) if name == "ranks" else fields.of_groups(self.index)

@@ -38,7 +38,7 @@ def progress(done: int, total: int, read: int, whole: int) -> str:
     files = f"{done:,} of {total:,} files" if total else f"{done:,} files"
     volume = f", {size(read)} of {size(whole)}" if whole else ""
     if done == total > 0:
-        return f"read {count(done, 'file')}, {size(read)}; looking for the cause"
+        return f"read {count(done, 'file')}, {size(read)}; looking for the cause  Esc stops"
     return f"reading {files}{volume}  Esc stops"
 
 

@@ -268,6 +268,24 @@ async def test_the_heads_of_a_large_folder_answer_first(
         assert "preliminary" not in text(pilot)
 
 
+async def test_escape_stops_the_judging_too(tmp_path: Path) -> None:
+    """When the files are read and the ranks are being sorted."""
+    behind(tmp_path)
+    asked = threading.Event()
+    reads = folder(str(tmp_path), None, None)
+
+    def cancelled() -> bool:
+        """As soon as the last file has been reported."""
+        return asked.is_set()
+
+    def progress(now: Progress) -> None:
+        if now.files_done == now.files_total:
+            asked.set()
+
+    with pytest.raises(Cancelled):
+        reads(progress, cancelled)
+
+
 async def test_of_a_small_folder_the_verdict_comes_as_soon(tmp_path: Path) -> None:
     behind(tmp_path)
     assert folder(str(tmp_path), None, None).first(lambda: False) == []
@@ -279,7 +297,7 @@ async def test_escape_stops_the_reading_and_r_reads_again() -> None:
         await until(pilot, "reading somewhere")
         await pilot.press("escape")
         slow.step.release()
-        await until(pilot, "Stopped before all files were read.")
+        await until(pilot, "Stopped before all was read and judged.")
         assert slow.read == 0
         slow.step.release(4)
         await pilot.press("r")
