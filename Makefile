@@ -4,6 +4,9 @@ PYTHON ?= python3
 VENV ?= .venv
 NAME ?= tutorial
 SCORE ?= -n 10
+BENCH ?=
+BUILD ?= build
+DIST ?= dist
 
 # The CPU build of torch is a tenth of the default one; where this index has none, the default one does.
 TORCH = torch==2.13.0
@@ -43,15 +46,15 @@ docs: $(VENV)/.demo
 
 # One file that runs wherever there is a Python: scp dist/frtui.pyz login:
 zipapp: $(VENV)/.demo
-	rm -rf build/zipapp
-	mkdir -p build/zipapp dist
-	$(PIP) --no-compile --target build/zipapp .
-	rm -rf build/zipapp/bin
-	cp frtui/__main__.py build/zipapp/
-	$(BIN)/python -m compileall -b -q build/zipapp
-	$(BIN)/python -m zipapp -c -p "/usr/bin/env python3" -o dist/frtui.pyz build/zipapp
-	chmod 755 dist/frtui.pyz
-	$(BIN)/python dist/frtui.pyz --version
+	rm -rf $(BUILD)/zipapp
+	mkdir -p $(BUILD)/zipapp $(DIST)
+	$(PIP) --no-compile --target $(BUILD)/zipapp .
+	rm -rf $(BUILD)/zipapp/bin $(BUILD)/zipapp/share
+	cp frtui/__main__.py $(BUILD)/zipapp/
+	$(BIN)/python -m compileall -b -q $(BUILD)/zipapp
+	$(BIN)/python -m zipapp -c -p "/usr/bin/env python3" -o $(DIST)/frtui.pyz $(BUILD)/zipapp
+	chmod 755 $(DIST)/frtui.pyz
+	$(BIN)/python $(DIST)/frtui.pyz --version
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
