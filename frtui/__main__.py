@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from frtui.cli import main
-
 if __name__ == "__main__":
+    if sys.version_info < (3, 9):  # noqa: UP036 - pip checks this for itself; the single file has only us
+        sys.exit(f"frtui needs Python 3.9 or newer; this is {sys.version.split()[0]}")
+    from frtui.cli import main
+
     sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from frtui import __version__
@@ -36,7 +37,8 @@ exit codes (the screen itself ends with 0):
   0   no hang found, or the dumps can't tell      64   wrong usage
   1   hang found; compare: nothing moves          70   frtui itself failed
   2   folder unreadable or without dumps,         130  interrupted
-      or the output can't be written              143  terminated
+      or the output can't be written              141  the reader of the output left
+                                                  143  terminated
 """
 EXAMPLES = """\
 examples:
@@ -83,7 +85,20 @@ class Parser(argparse.ArgumentParser):
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     command = arguments[0] if arguments and arguments[0] in COMMANDS else ""
-    return parser_of(command).parse_args(arguments[1:] if command else arguments)
+    parser = parser_of(command)
+    meant = "" if command else _meant(arguments)
+    if meant:
+        parser.error(f"there is no folder {arguments[0]}; did you mean `frtui {meant}`?")
+    return parser.parse_args(arguments[1:] if command else arguments)
+
+
+def _meant(arguments: Sequence[str]) -> str:
+    """The command that was mistyped, where the first word is no folder and another one follows."""
+    if len(arguments) < 2 or arguments[0].startswith("-") or os.path.exists(arguments[0]):
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(arguments[0], COMMANDS, 1)), "")
 
 
 def parser_of(command: str) -> Parser:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `frtui` and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)

@@ -109,9 +109,12 @@ def _quick(options: argparse.Namespace) -> int:
         raise Failed(str(error)) from None
     answer = quick(job) if job is not None else None
     said = sentences(job, answer) if job is not None and answer is not None else []
-    nothing = "nobody is behind" if job is not None else "the heads of these files can't be trusted for it"
-    known = "\n".join(f"  {line}" for line in said or [f"{nothing}: read them whole"])
-    text = f"PRELIMINARY, from the heads of {len(job.ranks) if job else 0} files\n{known}\n"
+    if job is None:
+        text = "PRELIMINARY: the heads of these files don't tell; read them whole\n"
+    else:
+        known = "\n".join(f"  {line}" for line in said or ["nobody is behind: read them whole"])
+        number = len(job.ranks)
+        text = f"PRELIMINARY, from the heads of {number:,} file{'s' * (number > 1)}\n{known}\n"
     _write(options.output, _as_ascii([text.encode()]) if options.ascii else [text.encode()])
     return NO_HANG
 

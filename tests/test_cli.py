@@ -73,6 +73,12 @@ def test_wrong_usage_is_64(arguments: list[str]) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_a_mistyped_command_is_recognised() -> None:
+    done = frtui("reprt", DEMO / "tutorial")
+    assert done.returncode == 64
+    assert b"did you mean `frtui report`?" in done.stderr
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["report", "--help"], ["demo", "--list"]])
 def test_what_only_informs_is_0_and_on_stdout(arguments: list[str]) -> None:
     done = frtui(*arguments)

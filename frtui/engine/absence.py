@@ -141,6 +141,7 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
     sure = set(root.ranks) <= set(case.standings(call)[Standing.ABSENT])
     idle = [f"rank {r} has no outstanding call; {last_call(case, r)}" for r in root.ranks[:NAMED]]
     left = [r for r in root.ranks if process.left(case.job, case.job.ranks[r])]
+    whose = "its" if len(root.ranks) == 1 else f"rank {root.ranks[0]}'s"
     return compose(
         case,
         "not-joined",
@@ -150,7 +151,7 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
         ranks=root.ranks,
         summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{_site_of(case, call, waiters)}, "
         f"in which {many(waiters)} {verb(waiters, 'waits', 'wait')}{_because(case, root.ranks, left)}; "
-        f"{last_call(case, root.ranks[0], call.group)}.",
+        f"{last_call(case, root.ranks[0], call.group, whose)}.",
         evidence=([fact(case, place)] if place else []) + idle,
         next_steps=_where_to_look(case, root.ranks),
         call=call,
@@ -196,7 +197,7 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
     return compose(
         case,
         "no-dump",
-        LIKELY if not any(r in case.job.ranks for r in root.ranks) else POSSIBLE,
+        LIKELY if _few(case) and not any(r in case.job.ranks for r in root.ranks) else POSSIBLE,
         root,
         place,
         ranks=root.ranks,
@@ -210,12 +211,28 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
             *([fact(case, place)] if place else []),
         ),
         next_steps=(
-            f"look for the file of {who(root.ranks)} on its own host: dumps lie on the node's local disk by default",
+            *_where_the_files_are(case, root.ranks),
             kernel_log(case, root.ranks[0]),
             f"read the end of the log of {who(root.ranks)}: a process that is killed leaves no dump",
         ),
         call=call,
     )
+
+
+def _few(case: Case) -> bool:
+    """Where most dumps are missing, the folder is just not complete."""
+    return 2 * len(case.job.missing) <= len(case.job.world)
+
+
+def _where_the_files_are(case: Case, ranks: tuple[int, ...]) -> list[str]:
+    host = "its own host" if len(ranks) == 1 else "their own hosts"
+    step = f"look for the file of {who(ranks)} on {host}: dumps lie on the node's local disk by default"
+    if _few(case):
+        return [step]
+    return [
+        f"copy the files of all hosts into this folder: {len(case.job.ranks)} of {len(case.job.world)} are here",
+        step,
+    ]
 
 
 def _site_of(case: Case, call: StuckCall, waiters: list[int]) -> str:

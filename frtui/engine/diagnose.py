@@ -12,8 +12,8 @@ from frtui.engine.roots import Root, in_call
 from frtui.engine.timing import caught_running
 from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import MEMBERS, SIBLINGS
-from frtui.engine.wording import kernel_log, last_call, look_at, who
-from frtui.model import Job
+from frtui.engine.wording import kernel_log, last_call, look_at, verb, who
+from frtui.model import NONE, Job
 
 NAMED = 8
 """So many ranks are named one by one in the evidence."""
@@ -127,14 +127,36 @@ def _nothing(case: Case) -> Finding:
             )
         if case.job.missing and "gloo" in case.job.backends:
             return _maybe_dead(case)
-        return _no_hang(case, "every recorded call has finished")
+        unnumbered = _unnumbered(case)
+        return _no_hang(case, _why_none(case)) if not unnumbered else _unclear(unnumbered)
+    return _unclear({rank: len(rows) for rank, rows in case.lanes.open.items() if rows})
+
+
+def _why_none(case: Case) -> str:
+    behind = [rank for rank, rows in case.lanes.open.items() if rows]
+    if not behind:
+        return "every recorded call has finished"
+    return f"what {who(behind)} {verb(behind, 'shows', 'show')} as open is finished in the dumps of others"
+
+
+def _unnumbered(case: Case) -> dict[int, int]:
+    """Ranks whose last call is open, and has no number by which it could be found on others."""
+    last = {rank.rank: rank.calls[-1] for rank in case.job.ranks.values() if rank.calls}
+    entries = {rank: case.job.ranks[rank].entries for rank in last}
+    return {
+        r: 1
+        for r, row in last.items()
+        if not (entries[r].done[row] or entries[r].p2p[row]) and entries[r].seq[row] == NONE
+    }
+
+
+def _unclear(opened: dict[int, int]) -> Finding:
+    """`opened`: how many calls each rank has open."""
     return Finding(
         "inconclusive",
         POSSIBLE,
         "Calls are outstanding, but the dumps do not show who keeps them from finishing.",
-        evidence=tuple(
-            f"rank {rank}: {len(rows)} open calls" for rank, rows in list(case.lanes.open.items())[:8] if rows
-        ),
+        evidence=tuple(f"rank {r}: {n} open call{'s' * (n > 1)}" for r, n in list(opened.items())[:8]),
         next_steps=("collect the dumps of all ranks and look again",),
     )
 

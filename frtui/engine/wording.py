@@ -9,7 +9,7 @@ from frtui.engine.case import Case
 from frtui.engine.finding import Beside, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
-from frtui.model import Call, Frame, Signature
+from frtui.model import NONE, Call, Frame, Signature
 from frtui.text import ranges, together
 
 
@@ -63,13 +63,14 @@ def now_in(case: Case, ranks: tuple[int, ...], shown: tuple[int, int] | None) ->
     return f"; {who(those)} {verb(those, 'is', 'are')} now in {name(case, places[0])}{at_all(case, same)}"
 
 
-def _where(case: Case, place: tuple[int, int]) -> tuple[int, int, bool]:
+def _where(case: Case, place: tuple[int, int]) -> tuple[int, int, bool, str]:
     call = case.call(place)
-    return call.group, call.p2p_seq if call.p2p else call.seq, call.p2p
+    return call.group, call.p2p_seq if call.p2p else call.seq, call.p2p, _peers(case, call)
 
 
 def number(call: Call) -> str:
-    return f"#{call.p2p_seq if call.p2p else call.seq}"
+    seq = call.p2p_seq if call.p2p else call.seq
+    return f"#{seq}" if seq != NONE else "without a number"
 
 
 def name(case: Case, place: tuple[int, int], arguments: bool = False) -> str:
@@ -105,15 +106,17 @@ def fact(case: Case, place: tuple[int, int]) -> str:
     )
 
 
-def last_call(case: Case, rank: int, group: int | None = None) -> str:
+def last_call(case: Case, rank: int, group: int | None = None, whose: str = "its") -> str:
     """What a rank did last, as a sentence part; where only pg_status tells, of `group` alone if it is given."""
     place = case.last_call(rank)
     if place is None:
         status = case.job.ranks[rank].status if rank in case.job.ranks else {}
         of = [g for g in sorted(status) if g == group or group is None]
         seen = [f"{case.job.groups[g].label} #{status[g].completed}" for g in of if status[g].completed >= 0]
-        return "its dump holds no finished call" + (f" (pg_status: finished {', '.join(seen[:4])})" if seen else "")
-    return f"its last finished call was {name(case, place)}{at(case.site(place))}"
+        return f"{whose} dump holds no finished call" + (
+            f" (pg_status: finished {', '.join(seen[:4])})" if seen else ""
+        )
+    return f"{whose} last finished call was {name(case, place)}{at(case.site(place))}"
 
 
 def waiting_fact(case: Case, root: Root) -> list[str]:
@@ -123,6 +126,8 @@ def waiting_fact(case: Case, root: Root) -> list[str]:
     targets: dict[int, list[int]] = {}
     for waiting, target in root.via:
         targets.setdefault(target, []).append(waiting)
+    if len(targets) > 1 and {waiting for waiting, _ in root.via} == set(root.waiting) and len(root.waiting) == 1:
+        return [f"{who(root.waiting)} waits as a consequence, for {many(sorted(targets))}"]
     told = [f"{many(ranks)} for {target}" for target, ranks in list(targets.items())[:4]]
     more = f", … for {len(targets) - 4} others" if len(targets) > 4 else ""
     alone = len(root.waiting) == 1

@@ -218,7 +218,7 @@ def _progress(n: int, files: int, done: int, total: int, result: Result) -> Prog
 
 def _nothing_in(source: str, listing: Listing, problems: list[Problem]) -> str:
     if listing.files:
-        first = next((p for p in problems if p.problem not in ("skipped", "duplicate")), problems[0])
+        first = next((p for p in problems if p.problem not in ("skipped", "duplicate", "malformed")), problems[0])
         lead = f"none of {len(listing.files)} files in {source} could be read as a dump; {first.file}: {first.detail}"
     else:
         lead = f"no flight recorder dump in {source}"

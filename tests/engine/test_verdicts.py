@@ -136,7 +136,32 @@ def test_a_call_that_only_its_abort_completed(judge: Judge) -> None:
 def test_a_call_without_a_number_is_matched_with_nothing(judge: Judge) -> None:
     odd = dump([entry(1), entry(2, state=OPEN)], pg_config=world(3))
     del odd["entries"][1]["collective_seq_id"]
-    assert [f.kind for f in judge({0: odd, **{r: dump(steps(1), pg_config=world(3)) for r in (1, 2)}})] == ["no-hang"]
+    (finding,) = judge({0: odd, **{r: dump(steps(1), pg_config=world(3)) for r in (1, 2)}})
+    assert (finding.kind, finding.evidence) == ("inconclusive", ("rank 0: 1 open call",))
+
+
+def test_what_is_open_here_and_finished_there_is_not_said_to_be_finished(judge: Judge) -> None:
+    """Dumps of two moments: the later one saw the end of what the others were in."""
+    early = dump([entry(1), entry(2, state=OPEN)], pg_config=world(4))
+    late = dump(steps(2), pg_config=world(4))
+    (finding,) = judge({0: early, 1: early, 2: late, 3: early})
+    assert finding.kind == "no-hang"
+    assert "what ranks 0-1, 3 show as open is finished in the dumps of others" in finding.summary
+
+
+def test_where_most_dumps_are_missing_they_are_to_be_copied_first(judge: Judge) -> None:
+    (finding,) = judge({0: dump([entry(1), entry(2, state=OPEN)], pg_config=world(4))})
+    assert (finding.kind, finding.confidence, finding.ranks) == ("no-dump", "possible", (1, 2, 3))
+    assert finding.next_steps[0] == "copy the files of all hosts into this folder: 1 of 4 are here"
+    assert finding.evidence[-1] == "rank 0 waits as a consequence, for ranks 1-3"
+
+
+def test_two_who_send_to_each_other_are_not_said_to_be_in_one_call(judge: Judge) -> None:
+    ranks = {
+        r: dump([entry(0, f"send {r}->{1 - r}", p2p_seq=1, state=OPEN, site=("pipe.py", 12 + r))], pg_config=world(2))
+        for r in (0, 1)
+    }
+    assert "(rank 1 at" not in judge(ranks)[0].summary
 
 
 def test_which_of_equal_calls_was_left_out_is_not_pretended(judge: Judge) -> None:
