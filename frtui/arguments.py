@@ -176,7 +176,7 @@ def _compare_parser() -> Parser:
     parser.add_argument("newer", metavar="B", help="the newer one")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     _add_output(parser)
-    parser.add_argument("-p", "--prefix", help="only files whose name begins so; the rank follows")
+    parser.add_argument("-p", "--prefix", help="only files whose name has this before the rank")
     parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
     parser.set_defaults(attempt=None)
     return parser
@@ -218,10 +218,15 @@ def _doctor_parser() -> Parser:
 
 
 def _add_loading(parser: Parser) -> None:
-    parser.add_argument("-p", "--prefix", help="only files whose name begins so; the rank follows")
+    parser.add_argument("-p", "--prefix", help="only files whose name has this before the rank")
     parser.add_argument("--attempt", help="which sub-folder to read, where several hold the same ranks")
-    # torchfrtrace's option keeps its place in scripts; incomplete folders are always read here.
-    parser.add_argument("--allow-incomplete-ranks", action="store_true", help=argparse.SUPPRESS)
+    # torchfrtrace's options keep their place in scripts. None is needed here: incomplete folders are always read,
+    # torchft's replicas are seen in the files, and differences are not counted.
+    for flag in ("--allow-incomplete-ranks", "--transform-ft"):
+        parser.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
+    for option in ("--group-world-size", "--group_world_size", "--mismatch_cap"):
+        parser.add_argument(option, type=int, help=argparse.SUPPRESS)
+    parser.add_argument("-v", "--verbose", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--debug", action="store_true", help="a traceback where frtui itself fails")
 
 

@@ -137,6 +137,6 @@ def _without_impostors(files: list[Found], problems: list[Problem]) -> list[Foun
 def _why_skipped(base: str, prefix: str | None) -> str:
     if names.never_a_dump(base):
         return "not a dump by its name; not opened"
-    if prefix is not None and not base.startswith(prefix):
-        return f"does not start with {clean(prefix)!r}"
+    if prefix is not None and prefix not in base:
+        return f"does not hold {clean(prefix)!r}"
     return "no rank in its name; rename it to end in its rank"

@@ -17,6 +17,7 @@ _WORD = re.compile(r"(?:.*[_\-.]|^)(?:rank|trace|dump)(?=[_\-.]|$)", re.IGNORECA
 _GENERIC = re.compile(
     r"_*(?:[a-z]*ccl[a-z]?|comm_lib|torch\w*|fr|pg|flight_recorder)?[_\-.]?(?:trace|dump)?[_\-.]?", re.I
 )
+_AFTER_HOST = re.compile(r"[_\-.](?:[a-z]*ccl[a-z]?|comm_lib|flight_recorder)(?:[_\-.](?:trace|dump))?[_\-.]?$", re.I)
 # Ascend writes `*_py_traceback`, torch's FIFOs are `*.pipe`; an NFS client leaves `.nfs*` behind.
 _NEVER = re.compile(
     r"^\.|\.(?:pipe|tmp|swp|txt|log|out|err|md|html|csv|yaml|yml|py|sh|lock)$|~$|_py_traceback$", re.IGNORECASE
@@ -61,24 +62,28 @@ def home(folder: str) -> str:
 
 
 def parse(name: str, prefix: str | None = None) -> Name | None:
-    """Rank and host in the base name of a dump; None where it holds no rank (or does not start with `prefix`).
+    """Rank and host in the base name of a dump; None where it holds no rank, or not `prefix` before that.
 
     >>> parse("nccl_trace_rank_container-node02_5")
     Name(rank=5, host='container-node02', ring=False)
     >>> parse("host0.pci3_rank_7.pkl.gz")
     Name(rank=7, host='host0.pci3', ring=False)
+    >>> parse("job7.nccl_trace_rank_5")
+    Name(rank=5, host='job7', ring=False)
     >>> parse("_dump_3")
     Name(rank=3, host='', ring=False)
     >>> parse("ring.r3.frr")
     Name(rank=3, host='', ring=True)
     """
-    if prefix is not None and not name.startswith(prefix):
+    start = name.find(prefix) if prefix else 0
+    if start < 0:
         return None
     ring = _RING.fullmatch(name)
     if ring is not None:
         return Name(int(ring.group(1)), "", True) if int(ring.group(1)) <= MAX_RANK else None
     stem = _SUFFIX.sub("", name)
-    start = len(prefix) if prefix else 0
+    before = name[:start]
+    start += len(prefix or "")
     found = _rank(stem, start)
     if found is None:
         return None
@@ -86,7 +91,7 @@ def parse(name: str, prefix: str | None = None) -> Name | None:
     if len(number) > 10 or int(number) > MAX_RANK:
         return None
     head = stem[start : found.start(1)]
-    return Name(int(number), clean(head.strip("_-.") if prefix else _host(head)))
+    return Name(int(number), clean((head or before).strip("_-.") if prefix else _host(head)))
 
 
 def _rank(stem: str, start: int) -> re.Match[str] | None:
@@ -106,4 +111,4 @@ def _host(head: str) -> str:
     if after:
         return after
     before = re.sub(r"[_\-.]?(?:rank|trace|dump)$", "", word.group(), flags=re.IGNORECASE)
-    return "" if _GENERIC.fullmatch(before) else before.strip("_-.")
+    return "" if _GENERIC.fullmatch(before) else _AFTER_HOST.sub("", before).strip("_-.")
