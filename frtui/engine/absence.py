@@ -70,7 +70,7 @@ def first_missed(case: Case, rank: int) -> StuckCall:
     A rank that made (or still has to make) all of them tells the order; without one, the time at which
     the waiting ranks made them.
     """
-    calls = [node for node, targets in case.waits.edges.items() if isinstance(node, StuckCall) and rank in targets]
+    calls = case.waits_for.get(rank, [])
     for witness in case.job.ranks:
         rows = [_same_call(case, witness, call, rank) for call in calls] if witness != rank else []
         known = [(row, call) for row, call in zip(rows, calls) if row is not None]
@@ -109,7 +109,7 @@ def _minority_ahead(case: Case, call: StuckCall) -> bool:
         return False
     lane = case.tokens.in_group(call.group, made[0], 0)
     row = case.waits.row(made[0], call)
-    if lane is None or row is None:
+    if lane is None or row is None or row not in lane.rows:
         return False
     n = lane.rows.index(row)
     return lane.tokens[n] not in foresee(lane.tokens[:n])[:1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Callable
 
 from frtui.engine import lanes as lanes_of
@@ -29,6 +30,7 @@ class Case:
     """Raises where somebody no longer wants the answer."""
     deviations: dict[tuple[int, bool], Deviation | None] = field(default_factory=dict)
     """What `partings.in_group` found, by (group, ahead_ok): several verdicts ask."""
+    examples: dict[StuckCall, tuple[int, int] | None] = field(default_factory=dict)
 
     @classmethod
     def open(cls, job: Job, check: Callable[[], None]) -> Case:
@@ -36,6 +38,16 @@ class Case:
         waits = waits_of.build(lanes)
         check()
         return cls(job, lanes, waits, Tokens(lanes), roots(waits), check)
+
+    @cached_property
+    def waits_for(self) -> dict[int, list[StuckCall]]:
+        """rank -> the stuck calls that wait for it. A stranger's group may have a million members without a dump."""
+        found: dict[int, list[StuckCall]] = {}
+        for call, targets in self.waits.edges.items():
+            if isinstance(call, StuckCall):
+                for rank in dict.fromkeys(targets):
+                    found.setdefault(rank, []).append(call)  # type: ignore[arg-type]  # calls wait for ranks
+        return found
 
     def call(self, at: tuple[int, int]) -> Call:
         return self.job.call(*at)
@@ -57,8 +69,11 @@ class Case:
 
     def example(self, call: StuckCall) -> tuple[int, int] | None:
         """(rank, row) of a stuck call, from the lowest rank that made it."""
-        if call.p2p:
-            return call.rank, call.row
+        if call not in self.examples:
+            self.examples[call] = (call.rank, call.row) if call.p2p else self._example(call)
+        return self.examples[call]
+
+    def _example(self, call: StuckCall) -> tuple[int, int] | None:
         for rank in sorted(self.job.groups[call.group].ranks):
             row = self.waits.row(rank, call) if rank in self.job.ranks else None
             if row is not None:
@@ -84,9 +99,10 @@ class Case:
     def next_p2p(self, group: int, rank: int) -> list[tuple[int, int]]:
         """(rank, row) of the send or recv that comes next for `rank`, from those in its place in sibling groups."""
         own = self._p2p_rows(group, rank) if rank in self.job.ranks else []
-        place = self.job.groups[group].ranks.index(rank)
-        if not own:
+        members = self.job.groups[group].ranks
+        if not own or rank not in members:
             return []
+        place = members.index(rank)
         seq = self.job.ranks[rank].entries.p2p_seq[own[-1]] + 1
         peers = [(g, self.job.groups[g].ranks[place]) for g in self.siblings(group)]
         return [

@@ -96,12 +96,12 @@ class Lanes:
         """(channel, is a send, n-th in the channel) of each send and recv of a point-to-point call."""
         found = []
         e = self.job.ranks[rank].entries
-        for key in self._keys(e.group[row], self.job.signatures[e.signature[row]]):
+        for key in dict.fromkeys(self._keys(e.group[row], self.job.signatures[e.signature[row]])):
             channel = self.channels[key]
             for sending, side in ((True, channel.sends), (False, channel.recvs)):
                 if key[1 if sending else 2] == rank:
                     found += [(key, sending, n) for n, part in enumerate(side) if part.row == row]
-        return list(dict.fromkeys(found))
+        return found
 
     def _keys(self, group: int, signature: Signature) -> list[ChannelKey]:
         pairs = (self.job.endpoints(group, s) for s in signature.parts or (signature,))

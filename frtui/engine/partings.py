@@ -147,7 +147,8 @@ def in_stage(case: Case, rank: int) -> Deviation | None:
     if rank not in case.job.ranks:
         return None
     e = case.job.ranks[rank].entries
-    passing = sorted({e.group[row] for row in case.job.ranks[rank].calls if e.p2p[row]})
+    used = {e.group[row] for row in case.job.ranks[rank].calls if e.p2p[row]}
+    passing = sorted(group for group in used if rank in case.job.groups[group].ranks)
     if not passing:
         return None
     place = case.job.groups[passing[0]].ranks.index(rank)

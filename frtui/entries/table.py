@@ -13,6 +13,8 @@ from frtui.view.index import Index
 from frtui.view.words import arguments, named
 
 OPEN, DIFFERS = "!", "#"
+_WIDEST = 500
+"""Characters of a line in a cell. A stranger's name may have thousands, and every row is as wide as the widest."""
 LEGEND = f"{OPEN} not finished   {DIFFERS} differs from the other ranks   (...) the rank has no such entry\n"
 
 
@@ -24,7 +26,7 @@ def table(job: Job, ranks: Sequence[int], groups: frozenset[int], stack: bool) -
     rows = []
     for key in merged(columns):
         cells = [_cell(index, rank, columns[rank], key, stack) for rank in ranks]
-        rows.append([job.groups[key.group].label, key.number, *cells])
+        rows.append([_cut(job.groups[key.group].label), key.number, *cells])
     headers = ["group", "call", *(f"rank {rank}" for rank in ranks)]
     return tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True) + "\n\n" + LEGEND
 
@@ -38,7 +40,11 @@ def _cell(index: Index, rank: int, column: dict[Key, int], key: Key, stack: bool
     mark += DIFFERS if index.deviates(rank, row) else ""
     said = f"{mark + ' ' if mark else ''}{named(index.job, call.group, call.signature)} {arguments(call.signature)}"
     site = call_site(call.stack) if stack else None
-    return said.rstrip() + (f"\n  {site.place if site else 'no stack'}" if stack else "")
+    return _cut(said.rstrip()) + (f"\n  {_cut(site.place) if site else 'no stack'}" if stack else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
 
 
 def _absent(index: Index, rank: int, key: Key) -> str:

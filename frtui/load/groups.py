@@ -80,17 +80,16 @@ class Groups:
                     self._meant[rank, name] = index
                 else:
                     lost.setdefault((name, desc), set()).add(rank)
+        described = {name: (name, desc) for name, desc in reversed(list(lost)) if desc}
         for name, desc in list(lost):
-            described = next((key for key in lost if not desc and key[0] == name and key[1]), None)
-            if described:
-                lost[described] |= lost.pop((name, desc))
+            if not desc and name in described:
+                lost[described[name]] |= lost.pop((name, desc))
+        everybody = _world(set(dumps).union(*(group.ranks for group in self.table))) if lost else set()
         for (name, desc), users in lost.items():
-            self._rebuild(name, desc, users, dumps)
+            self._rebuild(name, desc, users, everybody)
 
-    def _rebuild(self, name: str, desc: str, users: set[int], dumps: Mapping[int, Dump]) -> None:
-        members = users
-        if desc == "default_pg" or (name == "0" and not desc):
-            members = _world(set(dumps).union(*(group.ranks for group in self.table)))
+    def _rebuild(self, name: str, desc: str, users: set[int], everybody: set[int]) -> None:
+        members = everybody if desc == "default_pg" or (name == "0" and not desc) else users
         for rank in users:
             self._meant[rank, name] = len(self.table)
         self.table.append(Group(name, desc, tuple(sorted(members)), rebuilt=True))
@@ -136,19 +135,22 @@ def _clusters(claims: list[Claim]) -> list[list[Claim]]:
     """
     votes = Counter(claim.members for claim in claims if claim.rank in claim.members)
     lists = sorted({c.members for c in claims}, key=lambda m: (-votes[m], -len(m), m))
-    leaders: list[set[int]] = []
+    led: dict[int, int] = {}
+    """Rank -> the cluster whose first list it is in. Those lists are disjoint."""
     owner: dict[Members, int] = {}
+    count = 0
     for members in lists:
-        shared = [len(leader.intersection(members)) for leader in leaders]
-        if any(shared):
-            owner[members] = shared.index(max(shared))
+        shared = Counter(led[member] for member in members if member in led)
+        if shared:
+            owner[members] = min(shared, key=lambda n: (-shared[n], n))
         else:
-            owner[members] = len(leaders)
-            leaders.append(set(members))
-    clusters: list[list[Claim]] = [[] for _ in leaders]
+            owner[members], count = count, count + 1
+            led.update(dict.fromkeys(members, owner[members]))
+    clusters: list[list[Claim]] = [[] for _ in range(count)]
     for claim in claims:
-        home = next((i for i, leader in enumerate(leaders) if claim.rank in leader), owner[claim.members])
-        clusters[home if leaders[home].intersection(claim.members) else owner[claim.members]].append(claim)
+        home = led.get(claim.rank, owner[claim.members])
+        meets = any(led.get(member) == home for member in claim.members)
+        clusters[home if meets else owner[claim.members]].append(claim)
     return [cluster for cluster in clusters if cluster]
 
 
@@ -170,20 +172,46 @@ def _same_communicator(clusters: list[list[Claim]]) -> list[list[Claim]]:
     Only where description and members are equal and no rank has both names.
     """
     joined: list[list[Claim]] = []
-    by_content: dict[tuple[str, Members], list[list[Claim]]] = {}
+    by_content: dict[tuple[str, Members], _Namesakes] = {}
     for cluster in clusters:
         first = cluster[0]
-        alike = by_content.setdefault((first.desc, first.members), [])
-        ranks = {claim.rank for claim in cluster}
         hashed = len(first.name) >= _HASH_LENGTH and bool(first.desc) and len({c.members for c in cluster}) == 1
-        home = next((other for other in alike if hashed and ranks.isdisjoint(c.rank for c in other)), None)
-        if home is not None:
-            home += cluster
-            continue
-        joined.append(cluster)
-        if hashed:
-            alike.append(cluster)
+        if not hashed or by_content.setdefault((first.desc, first.members), _Namesakes()).add(cluster):
+            joined.append(cluster)
     return joined
+
+
+class _Namesakes:
+    """Communicators of one description and the same members, which differ in the hashes that are their names."""
+
+    def __init__(self) -> None:
+        self._clusters: list[list[Claim]] = []
+        self._ranks: list[set[int]] = []
+        self._free: dict[int, int] = {}
+        """By rank: the first of them that it may not be in yet. One rank alone may have thousands."""
+
+    def add(self, cluster: list[Claim]) -> bool:
+        """Join it to the first that has none of its ranks; True where there is none, and it is one more."""
+        ranks = {claim.rank for claim in cluster}
+        at = max(self._free.get(rank, 0) for rank in ranks)
+        while at < len(self._ranks) and not ranks.isdisjoint(self._ranks[at]):
+            at += 1
+        new = at == len(self._ranks)
+        if new:
+            self._clusters.append(cluster)
+            self._ranks.append(set())
+        else:
+            self._clusters[at] += cluster
+        self._ranks[at] |= ranks
+        for rank in ranks:
+            self._free[rank] = self._first_without(rank)
+        return new
+
+    def _first_without(self, rank: int) -> int:
+        at = self._free.get(rank, 0)
+        while at < len(self._ranks) and rank in self._ranks[at]:
+            at += 1
+        return at
 
 
 def _by_members(dumps: Mapping[int, Dump]) -> dict[tuple[int, str], str]:

@@ -40,6 +40,8 @@ _OWN = {
     "duration_ms": "float",
 }
 """Numbers that nearly every entry has for itself, and what they are when they are not None."""
+_MOST = 200
+"""Keys that an entry may have: an expression of thousands takes seconds to be compiled."""
 _SHARED = {"retired", "is_p2p", "pg_id", "timeout_ms", "state", "process_group", "profiling_name", "frames", "error"}
 _SHARED |= {"input_sizes", "output_sizes", "input_dtypes", "output_dtypes", "thread_id", "thread_name"}
 """What is never read as a number of its own, though it may be one."""
@@ -64,6 +66,8 @@ class Layout:
     """The keys of entries in their order."""
 
     def __init__(self, fields: Sequence[Field]) -> None:
+        if len(fields) > _MOST:
+            raise Odd
         self.fields = tuple(fields)
 
     @cached_property

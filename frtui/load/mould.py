@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from operator import contains
 from typing import Any, NamedTuple, Optional, Protocol
 
 _CODES = {2: (1, "B"), 3: (2, "H"), 5: (4, "i"), 10: (8, "q"), 9: (8, "8s")}
@@ -66,13 +67,16 @@ class Mould:
         """The fields of entries that stand one after the other."""
         return list(zip(*self._struct.iter_unpack(joined)))
 
-    def unknown(self, fields: Sequence[Sequence[Any]]) -> set[int]:
-        """Rows with parts that have no number yet; of rows that are alike in this, one."""
-        rows: set[int] = set()
+    def unknown(self, fields: Sequence[Sequence[Any]]) -> Iterator[int]:
+        """Rows with parts that have no number, when it is their turn: they may have got it from a row before."""
+        known, parts = [], []
         for field, values in zip(self._fields, fields):
-            if field.part is not None and (new := set(values).difference(field.part.codes)):
-                rows |= {row for value, row in dict(zip(values, range(len(values)))).items() if value in new}
-        return rows
+            if field.part is not None and not field.part.codes.keys() >= set(values):
+                known.append(field.part.codes)
+                parts.append(values)
+        for row, values in enumerate(zip(*parts)):
+            if not all(map(contains, known, values)):
+                yield row
 
     def meet(self, entry: bytes) -> None:
         """Give the parts of an entry numbers. Raises KeyError as `Part.meet` does."""

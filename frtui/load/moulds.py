@@ -20,6 +20,8 @@ from frtui.model import NONE
 
 _OF_A_LENGTH, _MOULDS = 16, 64
 """Moulds that entries of one length may have, and those of a section before they must be few for its entries."""
+_OF_NEW = 512
+"""The same of those that entries with something new have: nearly each of the first ones has its own."""
 
 
 class _New(Exception):
@@ -57,15 +59,19 @@ class Moulds:
         self._match = pattern.fullmatch
         self._parts = parts
         self._by_length: dict[int, list[Mould]] = defaultdict(list)
-        self._made = self._read = 0
+        self._made = self._made_of_new = self._read = 0
 
     def one(self, places: Places, entry: bytes) -> Columns:
         """The columns of an entry that is matched already, and may have something new."""
         moulds = self._by_length[len(entry)]
         mould = next((mould for mould in moulds if mould.places == places), None)
         if mould is None:
+            if len(moulds) >= _OF_A_LENGTH or self._made_of_new >= max(_OF_NEW, self._read // 8):
+                raise Odd
             mould = self._mould(places, entry)
             moulds.append(mould)
+            self._made_of_new += 1
+        self._read += 1
         mould.meet(entry)
         return mould.columns(mould.unpack(entry))
 
@@ -110,7 +116,7 @@ class Moulds:
         places = self._places(entry)
         if places is None:
             raise _New(at)
-        if turn == _OF_A_LENGTH or self._made >= max(_MOULDS, self._read // 64):
+        if turn >= _OF_A_LENGTH or self._made >= max(_MOULDS, self._read // 64):
             raise Odd
         mould = self._mould(places, entry)
         if not self._met(mould, entry):

@@ -67,7 +67,7 @@ class Walked(NamedTuple):
 
 def walk(data: bytes) -> Walked:
     """Walk the opcodes of a pickle. Raises Unusable("refused") for one that plain data never need."""
-    if data[:1] != b"\x80" or data[1:2] > b"\x05":
+    if data[:1] != b"\x80" or not b"\0" <= data[1:2] <= b"\x05":
         raise Unusable("not-a-dump", "no pickle, JSON or gzip: unknown first bytes")
     return _Walk(data).run()
 

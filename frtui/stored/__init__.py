@@ -47,7 +47,7 @@ def open_job(
         from frtui.stored import file, shapes
 
         try:
-            found = file.read(path, _stamp(listing, prefix))
+            found = file.read(path, _stamp(listing, prefix), sum(dump.size for dump in listing.files))
             if found is not None:
                 return Opened(*found)
             note = f"{path.name} is of other dumps than there are now: they were read; `frtui index` makes it anew"

@@ -38,7 +38,8 @@ def unpack(file: IO[bytes], told: Told, code: str, count: int, limits: Limits | 
             raise Wrong("an entry points to nothing")
         return rows(count)
     if how == SAME:
-        one = array(code, told[1:2])
+        (value,) = told[1:]
+        one = array(code, [value])
         _check(one, limits)
         return one * count
     column = array(code)

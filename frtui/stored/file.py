@@ -22,6 +22,8 @@ from frtui.stored.shapes import Wrong
 _MAGIC = f"frtui index 1 {sys.byteorder}\n".encode()
 _PLACE = 8
 """Bytes of the number that says where the head begins; it stands after the magic."""
+_SMALL = 1 << 30
+"""Bytes of an index that may be larger than the dumps, which it never is: a stranger's may be a hole of any size."""
 _WHOLE, _LEAST = ("record", "created"), 16
 """Columns that are always written out, and their bytes an entry: so a small file can't claim entries without number."""
 
@@ -47,17 +49,17 @@ def write(path: Path, stamp: Any, job: Job, findings: tuple[Finding, ...]) -> in
     return size
 
 
-def read(path: Path, stamp: Any) -> Judged | None:
-    """The job in the index at `path`; None where the dumps are no longer what `stamp` says.
+def read(path: Path, stamp: Any, size: int = 0) -> Judged | None:
+    """The job in the index at `path`; None where the dumps, of `size` bytes, are no longer what `stamp` says.
 
     Raises OSError, and Wrong where it is none or damaged.
     """
     try:
         with open_regular(str(path)) as file:
-            return _read(file, stamp)
+            return _read(file, stamp, max(size, _SMALL))
     except NotRegular as error:
         raise Wrong(str(error)) from None
-    except (EOFError, RecursionError, OverflowError, TypeError, KeyError, IndexError, ValueError) as error:
+    except (EOFError, MemoryError, RecursionError, OverflowError, LookupError, TypeError, ValueError) as error:
         raise error if isinstance(error, Wrong) else Wrong("damaged") from None
 
 
@@ -86,7 +88,9 @@ def _head(job: Job, findings: tuple[Finding, ...]) -> dict[str, Any]:
     }
 
 
-def _read(file: IO[bytes], stamp: Any) -> Judged | None:
+def _read(file: IO[bytes], stamp: Any, most: int) -> Judged | None:
+    if os.fstat(file.fileno()).st_size > most:
+        raise Wrong("larger than the dumps")
     if file.read(len(_MAGIC)) != _MAGIC:
         raise Wrong("no index, or one of another version of frtui")
     start = len(_MAGIC) + _PLACE

@@ -73,10 +73,15 @@ problem = record(Problem, text, maybe(integer), text, text, maybe(integer))
 _sizes = many(integers)
 
 
-def signature(value: object) -> Signature:
-    return record(
-        Signature, text, text, _sizes, _sizes, texts, texts, integer, integer, many(signature)
-    )(value)  # fmt: skip
+def _no_parts(value: object) -> tuple[Signature, ...]:
+    """Of a member of a batch, which is none itself: however deep a stranger nests them, nobody follows."""
+    _items(value, 0)
+    return ()
+
+
+_call = (text, text, _sizes, _sizes, texts, texts, integer, integer)
+_member = record(Signature, *_call, _no_parts)
+signature = record(Signature, *_call, many(_member))
 
 
 _beside = record(

@@ -59,7 +59,9 @@ def other_side(index: Index, finding: Finding, rank: int, shown: Stack, width: i
     """Of a blamed rank, where most of the others stand; of another, where the blamed ranks stand."""
     blamed = rank in finding.ranks
     who = finding.waiting if finding.group is None else index.job.groups[finding.group].ranks
-    side = [r for r in (who if blamed else finding.ranks) if (r in finding.ranks) != blamed and r in index.job.ranks]
+    accused = frozenset(finding.ranks)
+    others = [r for r in who if r not in accused] if blamed else finding.ranks
+    side = [r for r in others if r in index.job.ranks]
     rows = {r: row_at(index, finding, r) for r in side}
     ranks = majority(index, rows)
     if not ranks:

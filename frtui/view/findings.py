@@ -123,9 +123,12 @@ def missing(job: Job) -> Page:
     def make(width: int) -> list[Line]:
         told = "These ranks are members of a group, but the folder has no readable dump of them."
         lines: list[Line] = [[(text, "plain")] for text in wrap(told, width)]
-        for rank in job.missing:
-            groups = ", ".join(group.label for group in job.groups if rank in group.ranks)
-            first, *rest = wrap(f"in {groups}", width - 14)
+        groups: dict[int, list[str]] = {rank: [] for rank in job.missing}
+        for group in job.groups:
+            for rank in groups.keys() & group.ranks:
+                groups[rank].append(group.label)
+        for rank, labels in groups.items():
+            first, *rest = wrap(f"in {', '.join(labels)}", width - 14)
             lines.append([(DOUBT + " ", "warn"), (f"rank {rank}".ljust(12), "bold"), (first, "plain")])
             lines += [[(" " * 14 + text, "plain")] for text in rest]
         return lines
