@@ -11,7 +11,7 @@ from frtui.view.across import Across, across, across_p2p, sentence
 from frtui.view.findings import call_name
 from frtui.view.index import Index
 from frtui.view.lacking import lacks
-from frtui.view.rows import FrameLine, Line, Page, cells, labelled, wrap
+from frtui.view.rows import LABEL, FrameLine, Line, Page, cells, labelled, wrap
 from frtui.view.select import Selection
 from frtui.view.words import arguments, clock, count, dtype, label, named, number, only, operation, shapes, span
 
@@ -98,8 +98,10 @@ def head(index: Index, call: Call, finding: Finding | None, width: int) -> list[
     timeout = f", timeout {span(call.timeout)}" if call.timeout > 0 and not call.done else ""
     took = f", took {span(call.duration)}" if call.duration >= 0 else ""
     since = f"{' ' if state == 'scheduled' else ', made '}{clock(call.created)[:8]} UTC" if call.created > 0 else ""
+    state += took + since + timeout
     record = f" (record {call.record})" if call.record >= 0 else ""  # as a finding's evidence has it
-    lines += labelled("state", state + took + since + timeout + record, width, "plain" if call.done else "warn")
+    state += record if LABEL + cells(state + record) <= width else ""
+    lines += labelled("state", state, width, "plain" if call.done else "warn")
     site = call_site(call.stack)
     told = labelled("site", site.place if site else "recorded without a stack", width, "bold" if site else "dim")
     lines += [FrameLine(line, site) for line in told] if site else told

@@ -225,7 +225,11 @@ def flow(items: Iterable[str], width: int) -> list[str]:
     return lines
 
 
-def labelled(label: str, text: str, width: int, role: str = "plain", indent: int = 8) -> list[Line]:
+LABEL = 8
+"""Columns of a label before its text."""
+
+
+def labelled(label: str, text: str, width: int, role: str = "plain", indent: int = LABEL) -> list[Line]:
     """`text` wrapped beside a label: `why     rank 2 has …`."""
     lines = wrap(text, width - indent)
     return [[((label if n == 0 else "").ljust(indent), "dim"), (part, role)] for n, part in enumerate(lines)]
