@@ -63,17 +63,26 @@ class Observer:
         self._next_walk = 0.0
         self._handled: set[tuple[object, ...]] = set()
         """What something was done about: a ring whose process had gone, a call that was open for long."""
+        self._gone: set[tuple[str, int]] = set()
+        """Rings whose process was seen to be gone: a zombie that is reaped is not found, and for some seconds its last
+        heartbeat looks like one from another container."""
         self._seen = False
         """A rank that lived while we were there. The rings of an earlier job are no reason to end."""
 
     def look(self) -> bool:
         """Once over all rings of this host; dumps for those that can't. False when all ranks seen have ended."""
         here = self._here()
-        self._seen = self._seen or any(ring.alive() or ring.header.opened_ns > self._began for ring in here)
+        self._seen = self._seen or any(self._alive(ring) or ring.header.opened_ns > self._began for ring in here)
         reason = next(filter(None, map(self._trouble, here)), "")
         if reason:
             self._handle(reason)
-        return not self._seen or any(ring.alive() for ring in here)
+        return not self._seen or any(map(self._alive, here))
+
+    def _alive(self, ring: Found) -> bool:
+        key = ring.path, ring.header.opened_ns
+        if not ring.alive():
+            self._gone.add(key)
+        return key not in self._gone
 
     def _here(self) -> list[Found]:
         """The rings of this host, without their texts."""
@@ -101,7 +110,7 @@ class Observer:
         header, limit = ring.header, self._limit(ring)
         if header.ended:
             return ""
-        if not ring.alive():
+        if not self._alive(ring):
             return self._once(ring, "gone") and f"rank {header.rank}: its process (pid {header.pid}) is gone"
         if ring.silent_s > max(limit, SILENT_S):
             silent = f"rank {header.rank}: its watch thread has not run for {ring.silent_s:.1f} s"
@@ -131,12 +140,13 @@ class Observer:
         asked = time.time_ns()
         self._ask(reason)
         for ring in self._here():
-            if _owes(ring, asked):
-                self._once(ring, "silent" if ring.alive() else "gone", *([_moment(ring)] if ring.alive() else []))
+            alive = self._alive(ring)
+            if _owes(ring, alive, asked):
+                self._once(ring, "silent" if alive else "gone", *([_moment(ring)] if alive else []))
                 self._write(ring.path, reason)
 
     def _ask(self, reason: str) -> None:
-        for folder in {os.path.dirname(ring.path) for ring in self._here() if ring.alive()}:
+        for folder in {os.path.dirname(ring.path) for ring in self._here() if self._alive(ring)}:
             try:
                 requests.ask(folder, reason)
             except OSError as error:
@@ -147,7 +157,7 @@ class Observer:
         if isinstance(ring, str):
             print(f"recorder: {clean(ring)}", file=sys.stderr)
             return
-        alive, rank = ring.alive(), ring.header.rank
+        alive, rank = self._alive(ring), ring.header.rank
         threads = _asked_stacks(ring) if alive else rings.last_stacks(ring)
         why = reason if alive else f"the process (pid {ring.header.pid}) is gone"
         if alive:
@@ -161,13 +171,13 @@ class Observer:
             print(f"rank {rank}: wrote {clean(written)}: {clean(why)}", flush=True)
 
 
-def _owes(ring: Found, asked_ns: int) -> bool:
+def _owes(ring: Found, alive: bool, asked_ns: int) -> bool:
     """It can't dump, and has not done so since it was asked or made its newest call.
 
     A rank whose watch thread runs can, and knows more; it is left alone.
     """
     header = ring.header
-    unable = not ring.alive() or ring.silent_s > SILENT_S
+    unable = not alive or ring.silent_s > SILENT_S
     return unable and not header.ended and header.dump_ns < min(asked_ns, _moment(ring))
 
 
