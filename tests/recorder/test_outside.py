@@ -97,6 +97,7 @@ def test_an_observer_leaves_a_healthy_job_alone_and_ends_with_it(zygote: Zygote,
 def test_an_observer_dumps_a_rank_that_is_killed(zygote: Zygote, tmp_path: Path) -> None:
     old = zygote.start(tmp_path, "ends", "os-exit", "recorded")  # an earlier job: no reason to end, nor to be lost
     assert zygote.wait(old) == 5
+    (tmp_path / "store").unlink(missing_ok=True)  # with the address of a rank that is no more
     observer = observe(tmp_path)
     try:
         pids = [zygote.start(tmp_path, "stuck", str(rank), name=f"job{rank}") for rank in (0, 1)]
