@@ -30,7 +30,7 @@ ENVIRONMENT = {
 
 class Option(NamedTuple):
     names: tuple[str, ...]
-    """None for what is given by its place."""
+    """Empty for what is given by its place."""
     value: str
     """Its name, where one is taken."""
     choices: tuple[str, ...]

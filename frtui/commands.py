@@ -6,12 +6,12 @@ import argparse
 import contextlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from frtui.exits import HANG, NO_HANG, UNREADABLE, USAGE
+from frtui.regular import replaced
 from frtui.text import clean
 
 if TYPE_CHECKING:
@@ -107,12 +107,10 @@ def _quick(options: argparse.Namespace) -> int:
         job = load_heads(options.dir, prefix=options.prefix, attempt=options.attempt)
     except LoadError as error:
         raise Failed(str(error)) from None
-    answer = quick(job) if job is not None else None
-    said = sentences(job, answer) if job is not None and answer is not None else []
     if job is None:
         text = "PRELIMINARY: the heads of these files don't tell; read them whole\n"
     else:
-        known = "\n".join(f"  {line}" for line in said or ["nobody is behind: read them whole"])
+        known = "\n".join(f"  {line}" for line in sentences(job, quick(job)) or ["nobody is behind: read them whole"])
         number = len(job.ranks)
         text = f"PRELIMINARY, from the heads of {number:,} file{'s' * (number > 1)}\n{known}\n"
     _write(options.output, _as_ascii([text.encode()]) if options.ascii else [text.encode()])
@@ -287,18 +285,6 @@ def _put(handle: int, chunks: Iterable[bytes]) -> None:
 def _replace(path: Path, chunks: Iterable[bytes]) -> None:
     """Writes beside `path` and renames, through a link to the file that it names."""
     path = path.resolve()
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(handle, "wb") as file:
-            file.writelines(chunks)
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with replaced(path) as file:
+        file.writelines(chunks)
     print(f"wrote {clean(str(path))}", file=sys.stderr)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -57,9 +57,10 @@ def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copy(made / "dist" / "frtui.pyz", alone))
 
 
-@pytest.mark.parametrize("python", interpreters(), ids=lambda python: Path(python).name)
-def test_one_file_runs_alone(pyz: Path, python: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("which", [0, -1], ids=["oldest", "newest"])
+def test_one_file_runs_alone(pyz: Path, which: int, tmp_path: Path) -> None:
     """Without an environment, packages, a home or a network."""
+    python = interpreters()[which]
     dumps = shutil.copytree(ROOT / "frtui" / "demo" / "tutorial", tmp_path / "dumps")
     bare = {"env": {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8"}, "cwd": tmp_path}
     where = shutil.which(python) or python

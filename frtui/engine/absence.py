@@ -197,7 +197,7 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
     return compose(
         case,
         "no-dump",
-        LIKELY if _few(case) and not any(r in case.job.ranks for r in root.ranks) else POSSIBLE,
+        LIKELY if case.mostly_here and not any(r in case.job.ranks for r in root.ranks) else POSSIBLE,
         root,
         place,
         ranks=root.ranks,
@@ -219,15 +219,10 @@ def _no_dump(case: Case, call: StuckCall, root: Root) -> Finding:
     )
 
 
-def _few(case: Case) -> bool:
-    """Where most dumps are missing, the folder is just not complete."""
-    return 2 * len(case.job.missing) <= len(case.job.world)
-
-
 def _where_the_files_are(case: Case, ranks: tuple[int, ...]) -> list[str]:
     host = "its own host" if len(ranks) == 1 else "their own hosts"
     step = f"look for the file of {who(ranks)} on {host}: dumps lie on the node's local disk by default"
-    if _few(case):
+    if case.mostly_here:
         return [step]
     return [
         f"copy the files of all hosts into this folder: {len(case.job.ranks)} of {len(case.job.world)} are here",

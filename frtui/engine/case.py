@@ -31,6 +31,7 @@ class Case:
     deviations: dict[tuple[int, bool], Deviation | None] = field(default_factory=dict)
     """What `partings.in_group` found, by (group, ahead_ok): several verdicts ask."""
     examples: dict[StuckCall, tuple[int, int] | None] = field(default_factory=dict)
+    """What `example` found: a group may have a million members, and several verdicts ask."""
 
     @classmethod
     def open(cls, job: Job, check: Callable[[], None]) -> Case:
@@ -48,6 +49,11 @@ class Case:
                 for rank in dict.fromkeys(targets):
                     found.setdefault(rank, []).append(call)  # type: ignore[arg-type]  # calls wait for ranks
         return found
+
+    @property
+    def mostly_here(self) -> bool:
+        """Where most dumps are missing, the folder is just not complete, and a missing one tells nothing."""
+        return 2 * len(self.job.missing) <= len(self.job.world)
 
     def call(self, at: tuple[int, int]) -> Call:
         return self.job.call(*at)

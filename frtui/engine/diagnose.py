@@ -167,7 +167,7 @@ def _maybe_dead(case: Case) -> Finding:
     Where most dumps are missing, the folder is just not complete.
     """
     missing = case.job.missing
-    few = 2 * len(missing) < len(case.job.world)
+    few = case.mostly_here
     return Finding(
         "no-dump" if few else "inconclusive",
         POSSIBLE,

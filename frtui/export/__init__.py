@@ -9,9 +9,7 @@ from frtui.entries.select import select_groups, select_ranks
 from frtui.export.errors import Unavailable
 from frtui.model import Job
 
-__all__ = ["FORMATS", "Unavailable", "render"]
-
-FORMATS = ("perfetto", "csv", "parquet", "torch-db")
+__all__ = ["Unavailable", "render"]
 
 
 def render(job: Job, format: str, ranks: Sequence[str] | None, groups: Sequence[str] | None) -> Iterable[bytes]:  # noqa: A002

@@ -46,15 +46,13 @@ def trace(job: Job, ranks: Sequence[int], groups: frozenset[int]) -> Iterator[by
 
 def _span(job: Job, ranks: Sequence[int]) -> tuple[int, int]:
     """The first and the last time that is recorded."""
-    times = [
-        time
-        for rank in ranks
-        for column in (job.ranks[rank].entries.created, job.ranks[rank].entries.completed)
-        if len(column)
-        for time in (min((t for t in column if t > 0), default=0), max(column))
-        if time > 0
-    ]
-    return min(times, default=0), max(times, default=0)
+
+    def times() -> Iterator[int]:
+        for rank in ranks:
+            e = job.ranks[rank].entries
+            yield from (time for column in (e.created, e.completed) for time in column if time > 0)
+
+    return min(times(), default=0), max(times(), default=0)
 
 
 def _events(job: Job, ranks: Sequence[int], groups: frozenset[int], first: int, last: int) -> Iterator[Event]:

@@ -63,7 +63,7 @@ def load(
 ) -> Job:
     """Read every dump in `source`: a folder, one dump, or a tar archive of either.
 
-    `prefix` keeps only files whose names start with it; `attempt` picks one of several sub-folders that hold
+    `prefix` keeps only files whose names have it before the rank; `attempt` picks one of several sub-folders that hold
     the same ranks (default: the newest). Files that can't be read are listed in `Job.problems`. `executor` runs what
     is done for each file (default: processes on this machine, where the files are large enough for them to pay).
     `listing`: what `find` gave for this source.

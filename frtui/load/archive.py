@@ -105,7 +105,7 @@ def _member(
     folder, _, base = inner.rpartition("/")
     # A sparse member may claim any size and a link has no data: torch writes plain files.
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse() and len(base) <= _MAX_NAME
-    if names.beside_ring(base[: _MAX_NAME + 1]):
+    if names.our_own(base[: _MAX_NAME + 1]):
         return None
     parsed = names.parse(base, prefix) if plain and not names.never_a_dump(base) else None
     if parsed is None:

@@ -90,7 +90,7 @@ def _walk(folder: str, inside: str, seen: set[tuple[int, int]], problems: list[P
         except OSError as error:
             problems.append(Problem(clean(relative), None, "unreadable", clean(f"{error.strerror}; skipped")))
             continue
-        if names.beside_ring(name) or names.is_index(name):
+        if names.our_own(name):
             continue
         if stat.S_ISREG(info.st_mode):
             yield _Candidate(path, relative, info)

@@ -25,6 +25,7 @@ _FIRST, _MOST = 1 << 13, 1 << 17
 """Bytes that are read of a file; more where its head is longer."""
 _ENTRIES = 6
 """Groups that a rank has called by its sixth entry are nearly all that matter."""
+# How the list of entries begins.
 _LIST = re.compile(rb"X\x07\0\0\0entries(?:q.|r.{4})?\]\(", re.DOTALL)
 _KEY = re.compile(rb"\}\(X(.)\0\0\0", re.DOTALL)
 """How the first entry begins: with a key that is written out and put into the memo."""

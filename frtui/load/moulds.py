@@ -1,6 +1,6 @@
 """Entries in bulk: `split` takes them apart, and those of one length are nearly always of one mould.
 
-An expression matches only what no mould knows yet: 3 us an entry, in place of the 2 that all of this takes.
+An expression, which would take longer than all of this, matches only what no mould knows yet.
 """
 
 from __future__ import annotations

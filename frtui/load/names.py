@@ -46,13 +46,9 @@ def never_a_dump(name: str) -> bool:
     return bool(_NEVER.search(name))
 
 
-def beside_ring(name: str) -> bool:
-    """Names of what the recorder keeps for itself: stacks at fatal signals, sockets, requests, poorer dumps."""
-    return bool(_BESIDE_RING.fullmatch(name))
-
-
-def is_index(name: str) -> bool:
-    return name == INDEX or name.endswith("." + INDEX)
+def our_own(name: str) -> bool:
+    """Names of what is kept beside dumps: an index, and the recorder's stacks, sockets, requests and poorer dumps."""
+    return bool(_BESIDE_RING.fullmatch(name)) or name == INDEX or name.endswith("." + INDEX)
 
 
 def home(folder: str) -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from array import array
 from pathlib import Path
 from typing import IO, Any
 
 from frtui.engine.finding import Finding
 from frtui.model import COMPLETED, NONE, SCHEDULED, Entries, Job, Rank
-from frtui.regular import NotRegular, open_regular
+from frtui.regular import NotRegular, open_regular, replaced
 from frtui.stored import columns, shapes
 from frtui.stored.shapes import Wrong
 
@@ -32,20 +31,14 @@ Judged = tuple[Job, tuple[Finding, ...]]
 
 def write(path: Path, stamp: Any, job: Job, findings: tuple[Finding, ...]) -> int:
     """Write an index as a whole, or not at all. Returns its bytes. Raises OSError."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with open(handle, "wb") as file:
-            file.write(_MAGIC + bytes(_PLACE))
-            packed = [_pack(file, rank) for rank in job.ranks.values()]
-            place = file.tell()
-            head = {"stamp": stamp, "packed": packed, **_head(job, findings)}
-            size = place + file.write(json.dumps(head, separators=(",", ":")).encode())
-            file.seek(len(_MAGIC))
-            file.write(place.to_bytes(_PLACE, "little"))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with replaced(path) as file:
+        file.write(_MAGIC + bytes(_PLACE))
+        packed = [_pack(file, rank) for rank in job.ranks.values()]
+        place = file.tell()
+        head = {"stamp": stamp, "packed": packed, **_head(job, findings)}
+        size = place + file.write(json.dumps(head, separators=(",", ":")).encode())
+        file.seek(len(_MAGIC))
+        file.write(place.to_bytes(_PLACE, "little"))
     return size
 
 
@@ -89,29 +82,19 @@ def _head(job: Job, findings: tuple[Finding, ...]) -> dict[str, Any]:
 
 
 def _read(file: IO[bytes], stamp: Any, most: int) -> Judged | None:
-    if os.fstat(file.fileno()).st_size > most:
+    size = os.fstat(file.fileno()).st_size
+    if size > most:
         raise Wrong("larger than the dumps")
     if file.read(len(_MAGIC)) != _MAGIC:
         raise Wrong("no index, or one of another version of frtui")
-    start = len(_MAGIC) + _PLACE
     file.seek(int.from_bytes(file.read(_PLACE), "little"))
     head = json.loads(file.read())
     if head["stamp"] != json.loads(json.dumps(stamp)):
         return None
-    job = Job(
-        source=shapes.text(head["source"]),
-        groups=shapes.many(shapes.group)(head["groups"]),
-        signatures=shapes.many(shapes.signature)(head["signatures"]),
-        stacks=shapes.many(shapes.stack)(head["stacks"]),
-        threads=shapes.texts(head["threads"]),
-        problems=shapes.many(shapes.problem)(head["problems"]),
-        attempts=shapes.texts(head["attempts"]),
-        attempt=shapes.text(head["attempt"]),
-    )
-    file.seek(start)
-    most = os.fstat(file.fileno()).st_size // _LEAST
+    job = _job(head)
+    file.seek(len(_MAGIC) + _PLACE)
     for told, (count, packed) in zip(head["ranks"], head["packed"]):
-        if not 0 <= shapes.integer(count) <= most or len(packed) != len(Entries.COLUMNS):
+        if not 0 <= shapes.integer(count) <= size // _LEAST or len(packed) != len(Entries.COLUMNS):
             raise Wrong("more entries than it has room for")
         rank = _rank(file, job, told, count, packed)
         job.ranks[rank.rank] = rank
@@ -121,6 +104,20 @@ def _read(file: IO[bytes], stamp: Any, most: int) -> Judged | None:
     for finding in findings:
         _check_finding(job, finding)
     return job, findings
+
+
+def _job(head: dict[str, Any]) -> Job:
+    """Without its ranks."""
+    return Job(
+        source=shapes.text(head["source"]),
+        groups=shapes.many(shapes.group)(head["groups"]),
+        signatures=shapes.many(shapes.signature)(head["signatures"]),
+        stacks=shapes.many(shapes.stack)(head["stacks"]),
+        threads=shapes.texts(head["threads"]),
+        problems=shapes.many(shapes.problem)(head["problems"]),
+        attempts=shapes.texts(head["attempts"]),
+        attempt=shapes.text(head["attempt"]),
+    )
 
 
 def _rank(file: IO[bytes], job: Job, told: Any, count: int, packed: list[columns.Told]) -> Rank:

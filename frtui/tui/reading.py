@@ -42,9 +42,9 @@ class Reading(Base):
         # Laid out first: the panes get their lines once, at the width that they then have.
         stays = before and (then.rank, then.topic) == (self.trail.now.rank, self.trail.now.topic)
         self.call_after_refresh(self.refill if stays else self.fill)
-        note = getattr(self.loader.reader, "note", "")
-        if note:
-            self.say(note)
+        reader = self.loader.reader
+        if isinstance(reader, Folder) and reader.note:
+            self.say(reader.note)
         elif before and asked:
             self.say(f"read again: {len(self.panes.job.ranks)} ranks, {self.panes.job.n_entries:,} entries")
 

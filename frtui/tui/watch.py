@@ -49,7 +49,7 @@ def _may_be_read(name: str, prefix: str | None) -> bool:
     """A dump, a ring or an archive by its name; a log that grows all the time is none."""
     from frtui.load import names
 
-    if names.never_a_dump(name) or names.beside_ring(name) or names.is_index(name):
+    if names.never_a_dump(name) or names.our_own(name):
         return False
     return names.parse(name, prefix) is not None or ".tar" in name or name.endswith(".tgz")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.dumps import Raw, batch, dump, entry
 from tests.engine.conftest import Judge
-from tests.engine.jobs import OPEN, WORLD, steps, world
+from tests.engine.jobs import OPEN, WORLD, cascade, steps, world
 
 
 def test_one_rank_of_eight_sends_another_size(judge: Judge) -> None:  # pt#140563
@@ -249,22 +249,7 @@ def test_operations_that_look_different_by_nature(judge: Judge) -> None:
 
 
 def test_cascade_over_tensor_and_data_groups(judge: Judge) -> None:
-    tp = {r: (f"{'a' * 39}{r // 2}", "tp") for r in range(8)}
-    dp = {r: (f"{'b' * 39}{r % 2}", "dp") for r in range(8)}
-    ranks = {}
-    for r in range(8):
-        config = {
-            WORLD: list(range(8)),
-            tp[r]: [r // 2 * 2, r // 2 * 2 + 1],
-            dp[r]: [x for x in range(8) if x % 2 == r % 2],
-        }
-        rows = [entry(1, group=tp[r]), entry(1, group=dp[r])]
-        if r == 4:
-            rows.append(entry(2, group=tp[r], state=OPEN, site=("layers.py", 30)))
-        elif r != 5:
-            rows += [entry(2, group=tp[r]), entry(2, group=dp[r], state=OPEN, site=("optim.py", 9))]
-        ranks[r] = dump(rows, pg_config=config)
-    [found] = judge(ranks)
+    [found] = judge(cascade())
     assert (found.kind, found.ranks) == ("not-joined", (5,))
     assert found.waiting == (0, 1, 2, 3, 4, 6, 7)
     assert found.site

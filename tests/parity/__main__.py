@@ -19,7 +19,8 @@ from typing import Any, Optional
 
 from frtui.exits import FAULT, NO_HANG
 from tests.dumps import as_json
-from tests.parity.cases import CASES, FILES, JOBS, OPTIONS, SERVED, Case, marker
+from tests.parity.cases import CASES, FILES, JOBS, OPTIONS, SERVED, Case
+from tests.parity.jobs import marker
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "parity.md"

@@ -100,6 +100,22 @@ def test_rings_and_archives(tmp_path: Path) -> None:
     assert path_of(archive).name == "dumps.tar.gz.frtui.index"
 
 
+def test_an_index_in_an_archive_is_no_dump_and_no_problem(folder: Path) -> None:
+    before = load(shutil.make_archive(str(folder.with_name("without")), "tar", folder)).problems
+    write(folder)
+    after = load(shutil.make_archive(str(folder.with_name("with")), "tar", folder)).problems
+    assert [(p.rank, p.problem) for p in after] == [(p.rank, p.problem) for p in before]
+
+
+def test_an_index_is_for_whom_its_folder_is(folder: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        _, path, _ = write(folder)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 # When it no longer holds
 
 

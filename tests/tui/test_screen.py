@@ -1,9 +1,8 @@
-"""What the screen shows: at its sizes, with hostile names, while it reads, and when it cannot."""
+"""What the screen shows: at its sizes, and with hostile names."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,20 +10,16 @@ from pathlib import Path
 import pytest
 from textual.events import Resize
 from textual.geometry import Size
-from textual.pilot import Pilot
 
 from frtui.engine.finding import Finding
-from frtui.load import Cancelled, Progress
 from frtui.model import Entries, Frame, Group, Job, Problem, Rank, Signature
 from frtui.text import clean
-from frtui.tui.app import FrtuiApp
-from frtui.tui.loader import Folder, folder
+from frtui.tui.loader import folder
 from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import Line, Page, Rows
 from tests.dumps import dump, entry, frame, write
-from tests.load.test_heads import job as behind
 from tests.recorded import SLEEPS, recorded, thread
-from tests.tui.screens import focused, loaded, main, opened, pane, press, ready, rest, stuck, text, toasts
+from tests.tui.screens import focused, main, opened, pane, press, ready, rest, stuck, text, toasts
 from tests.view import jobs
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
@@ -188,143 +183,6 @@ async def test_a_search_in_two_million_calls_leaves_the_keys_alive() -> None:
         assert len(calls.workers) > 0, "still searching"
         await pilot.press("escape")
         assert len(calls.workers) == 0
-
-
-# Reading
-
-
-class Slow:
-    """Reads four ranks, each when the test lets it."""
-
-    def __init__(self) -> None:
-        self.step, self.read = threading.Semaphore(0), 0
-
-    def __call__(self, progress, cancelled) -> Panes:  # type: ignore[no-untyped-def]
-        for n in range(4):
-            self.step.acquire(timeout=20)
-            if cancelled():
-                raise Cancelled
-            progress(Progress(n + 1, 4, (n + 1) * 10_000, 40_000, 3 - n, 100 + n))
-            self.read += 1
-        return Panes(jobs.huge(10), ())
-
-
-async def until(pilot: Pilot[None], wanted: str) -> str:
-    for _ in range(200):
-        await pilot.pause(0.02)
-        if wanted in text(pilot):
-            break
-    assert wanted in text(pilot)
-    return text(pilot)
-
-
-async def test_ranks_appear_while_their_files_are_read() -> None:
-    slow = Slow()
-    async with FrtuiApp("somewhere", slow).run_test(size=(80, 24)) as pilot:
-        assert "reading somewhere" in await until(pilot, "2 Ranks")
-        slow.step.release()
-        screen = await until(pilot, "reading 1 of 4 files")
-        assert "10 KB of 40 KB" in screen
-        assert "100 entries" in screen
-        for _ in range(3):
-            await asyncio.sleep(0.12)  # two reports in a short time are one
-            slow.step.release()
-        screen = await until(pilot, "10 entries")
-        assert "reading" not in screen
-        assert pilot.app.is_running
-
-
-class Waits(Folder):
-    """A folder of which the entries are read when the test lets them."""
-
-    def __init__(self, source: Path) -> None:
-        super().__init__(str(source), None, None)
-        self.go = threading.Event()
-
-    def __call__(self, progress, cancelled) -> Panes:  # type: ignore[no-untyped-def]
-        self.go.wait(20)
-        return super().__call__(progress, cancelled)
-
-
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
-async def test_the_heads_of_a_large_folder_answer_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-) -> None:
-    behind(tmp_path)
-    waits = Waits(tmp_path)
-    monkeypatch.setattr("frtui.load.WORTH", 1)
-    async with FrtuiApp(str(tmp_path), waits).run_test(size=size) as pilot:
-        screen = await until(pilot, "preliminary")
-        first = "rank 2 enqueued collective #3 of default_pg at last, and ranks 0-1, 3 wait in #5"
-        assert first in " ".join(screen.split())
-        assert "the entries are being read" in screen
-        waits.go.set()
-        await loaded(pilot)
-        screen = text(pilot)
-        assert "preliminary" not in screen
-        assert "not-joined" in screen
-        await pilot.press("r")  # what is on the screen is better than what the heads say
-        await loaded(pilot)
-        assert "preliminary" not in text(pilot)
-
-
-async def test_escape_stops_the_judging_too(tmp_path: Path) -> None:
-    """When the files are read and the ranks are being sorted."""
-    behind(tmp_path)
-    asked = threading.Event()
-    reads = folder(str(tmp_path), None, None)
-
-    def cancelled() -> bool:
-        """As soon as the last file has been reported."""
-        return asked.is_set()
-
-    def progress(now: Progress) -> None:
-        if now.files_done == now.files_total:
-            asked.set()
-
-    with pytest.raises(Cancelled):
-        reads(progress, cancelled)
-
-
-async def test_of_a_small_folder_the_verdict_comes_as_soon(tmp_path: Path) -> None:
-    behind(tmp_path)
-    assert folder(str(tmp_path), None, None).first(lambda: False) == []
-
-
-async def test_escape_stops_the_reading_and_r_reads_again() -> None:
-    slow = Slow()
-    async with FrtuiApp("somewhere", slow).run_test(size=(80, 24)) as pilot:
-        await until(pilot, "reading somewhere")
-        await pilot.press("escape")
-        slow.step.release()
-        await until(pilot, "Stopped before all was read and judged.")
-        assert slow.read == 0
-        slow.step.release(4)
-        await pilot.press("r")
-        await until(pilot, "10 entries")
-
-
-async def test_an_error_is_told_with_what_to_do(tmp_path: Path) -> None:
-    async with opened(tmp_path, folder(str(tmp_path), None, None)) as pilot:
-        screen = text(pilot)
-        assert "no flight recorder dump in" in screen
-        assert "TORCH_FR_DUMP_TEMP_FILE" in screen
-        assert "r reads again, q quits" in screen
-        write(tmp_path, {0: dump([entry(1)], pg_config={("0", "default_pg"): (0,)})})
-        await pilot.press("r")
-        await loaded(pilot)
-        assert "1 rank  1 group" in text(pilot)
-        assert "3 Groups" in text(pilot)
-
-
-async def test_a_folder_that_is_gone_keeps_the_job_on_the_screen(tmp_path: Path) -> None:
-    jobs.stuck(tmp_path / "job")
-    async with opened(tmp_path, folder(str(tmp_path / "job"), None, None)) as pilot:
-        (tmp_path / "job").rename(tmp_path / "elsewhere")
-        await pilot.press("r")
-        await loaded(pilot)
-        assert toasts(pilot)[0].startswith("cannot read")
-        assert "4 ranks" in text(pilot)
 
 
 async def test_a_report_never_replaces_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
