@@ -21,8 +21,9 @@ MADE = $(VENV)/.made-$(notdir $(PYTHON))
 demo: $(VENV)/.demo
 	@$(BIN)/python -m frtui demo $(NAME) || [ $$? = 1 ]  # 1: without a terminal, the report says "hang"
 
+# A process a core; more than 8 only wait for the longest tests.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff format --check .

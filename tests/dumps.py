@@ -168,13 +168,13 @@ def write(folder: Path, ranks: Mapping[int, Any], name: str = "nccl_trace_rank_{
 
 
 def encoded(raw: Any, encode: int | str = 2) -> bytes:
-    """The bytes of one dump; JSON differs from pickle as torch's own does."""
+    """The bytes of one dump, the same each time (gzip would write the hour); JSON differs from pickle as torch's own."""
     if isinstance(encode, int):
         return pickle.dumps(raw, encode)
     if encode == "gzip":
-        return gzip.compress(pickle.dumps(raw, 2), 1)
+        return gzip.compress(pickle.dumps(raw, 2), 1, mtime=0)
     text = json.dumps(as_json(raw)).encode()
-    return gzip.compress(text, 1) if encode == "json.gz" else text
+    return gzip.compress(text, 1, mtime=0) if encode == "json.gz" else text
 
 
 def as_json(raw: Any) -> Any:
