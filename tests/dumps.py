@@ -168,7 +168,7 @@ def write(folder: Path, ranks: Mapping[int, Any], name: str = "nccl_trace_rank_{
 
 
 def encoded(raw: Any, encode: int | str = 2) -> bytes:
-    """The bytes of one dump, the same each time (gzip would write the hour); JSON differs from pickle as torch's own."""
+    """The bytes of one dump, the same each time (gzip would write the hour); JSON differs as torch's own."""
     if isinstance(encode, int):
         return pickle.dumps(raw, encode)
     if encode == "gzip":

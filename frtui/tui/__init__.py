@@ -7,18 +7,20 @@ import sys
 
 from frtui.text import clean
 
-SLOW_LINK = {"TEXTUAL_FPS": "15", "ESCDELAY": "250"}
-"""Over SSH: fewer frames, and more patience with an arrow key whose bytes arrive apart."""
+FRAMES = "120"
+"""A second. A key waits for the next one; it costs the same bytes."""
+PATIENCE = "250"
+"""Milliseconds that the bytes of an arrow key may arrive apart, over SSH."""
 
 
 def set_defaults() -> None:
     """Textual reads its settings when it is imported, so they must be there before."""
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    os.environ.setdefault("TEXTUAL_FPS", FRAMES)
     for name in ("COLUMNS", "LINES"):  # where a shell exports them, they would hide every later resize
         os.environ.pop(name, None)
     if os.environ.get("SSH_CONNECTION"):
-        for name, value in SLOW_LINK.items():
-            os.environ.setdefault(name, value)
+        os.environ.setdefault("ESCDELAY", PATIENCE)
 
 
 def say_at_once(text: str = "") -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from frtui.tui.desk import Desk
+from frtui.tui.hints import Hints
 from frtui.tui.lines import LineList, safe
 from frtui.tui.loader import Loader, Reader
 from frtui.tui.prompt import Prompt
@@ -29,12 +32,15 @@ ROOMY = 120
 class Base(Screen[None]):
     """What every group of keys works on; see `screen.Main`."""
 
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """By default all is drawn again, where it is only two panes that look different."""
+
     def __init__(self, source: str, reader: Reader, *, watching: bool = False) -> None:
         """`watching`: the folder is followed from the beginning."""
         super().__init__()
         self.watching = watching
         self.loader = Loader(source, reader)
-        self.desk, self.prompt = Desk(id="desk"), Prompt(id="prompt")
+        self.desk, self.prompt, self.hints = Desk(id="desk"), Prompt(id="prompt"), Hints(id="hints")
         self.panes: Panes | None = None
         self.trail = Trail()
         self._left, self._line, self._zoomed = "call", 0, False
@@ -130,8 +136,4 @@ class Base(Screen[None]):
         message.then(message.text)
 
     def say(self, text: str, error: bool = False) -> None:
-        self.app.clear_notifications()  # in a pile they would hide what they speak of
-        # Without markup=False, `[rank0]` in a message would vanish, and `[/x]` end the program.
-        self.notify(
-            safe(self.app, text), markup=False, severity="error" if error else "information", timeout=8 if error else 4
-        )
+        self.hints.say(text, error)

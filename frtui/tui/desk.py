@@ -9,20 +9,30 @@ from textual.containers import Horizontal, Vertical
 
 from frtui.tui.lines import LineList
 from frtui.tui.searching import SearchList
+from frtui.tui.steady import Unscrolled
 from frtui.view.select import NAMES
 
 
-class Desk(Vertical):
+class Row(Horizontal, Unscrolled):
+    """Side by side."""
+
+
+class Column(Vertical, Unscrolled):
+    """One below the other."""
+
+
+class Desk(Column):
     zoomed = False
+    _active = "findings"
 
     def compose(self) -> ComposeResult:
         yield SearchList("1 Findings", id="findings")
         yield LineList(id="summary", cursor=False)
-        with Horizontal(id="body"):
-            with Vertical(id="side"):
+        with Row(id="body"):
+            with Column(id="side"):
                 yield SearchList("2 Ranks", id="ranks", onward=True)
                 yield SearchList("3 Groups", id="groups", onward=True)
-            with Vertical(id="work"):
+            with Column(id="work"):
                 yield SearchList("4 Calls", id="calls")
                 yield SearchList("5 Call", id="call")
 
@@ -40,23 +50,22 @@ class Desk(Vertical):
     @property
     def active(self) -> SearchList:
         """The pane that keys are for; while a prompt has them, the one that had them before."""
-        return next((pane for pane in self.panes if pane.has_class("-active")), self.pane("findings"))
+        return self.pane(self._active)
 
     def go_to(self, name: str) -> None:
-        for pane in self.panes:
-            pane.set_class(pane.id == name, "-active")
+        self._active = name
         if self.zoomed:
             self.zoom(True)
         # Not `focus()`, which waits for its turn: the next key may be here already.
         self.screen.set_focus(self.pane(name))
 
     def cycle(self, direction: int) -> None:
-        self.go_to(NAMES[(NAMES.index(str(self.active.id)) + direction) % len(NAMES)])
+        self.go_to(NAMES[(NAMES.index(self._active) + direction) % len(NAMES)])
 
     def zoom(self, on: bool) -> None:
         """The active pane on the whole screen, or all of them."""
         self.zoomed = on
-        shown: Sequence[str] = (str(self.active.id),) if on else NAMES
+        shown: Sequence[str] = (self._active,) if on else NAMES
         for pane in self.panes:
             pane.display = pane.id in shown
         for box, held in (("side", NAMES[1:3]), ("work", NAMES[3:]), ("body", NAMES[1:])):

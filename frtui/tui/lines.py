@@ -15,11 +15,11 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
-from textual.widget import Widget
 
 from frtui.model import Frame
 from frtui.text import clean
 from frtui.tui import keys
+from frtui.tui.steady import Unscrolled
 from frtui.view.query import mark
 from frtui.view.rows import Line, Rows, cut
 from frtui.view.words import HERE, ascii_only
@@ -43,7 +43,7 @@ def safe(app: App[Any], text: str) -> str:
     return ascii_only(clean(text)) if app.has_class("-plain") else clean(text)
 
 
-class LineList(Widget, can_focus=True):
+class LineList(Unscrolled, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = keys.LIST
 
     cursor = reactive(0, repaint=False, init=False)
@@ -78,6 +78,7 @@ class LineList(Widget, can_focus=True):
         self._drawn: dict[int, Strip] = {}
         """What stands on the screen, by line; and what was made to be drawn next."""
         self._made: dict[int, Strip] = {}
+        self._fitted = self.size
 
     # Content
 
@@ -123,6 +124,7 @@ class LineList(Widget, can_focus=True):
     # Drawing
 
     def render_line(self, y: int) -> Strip:
+        self._fit()
         strip = self._made.pop(y, None) or self._strip(y, self.size.width, self.title_height)
         self._drawn[y] = strip
         return strip
@@ -131,6 +133,7 @@ class LineList(Widget, can_focus=True):
         """Draws the lines that have changed. A pane that is hidden is drawn when it is shown again."""
         self._made.clear()
         if not self.display:
+            self.refresh()
             return
         (width, height), above = self.size, self.title_height
         for y in range(height):
@@ -138,6 +141,17 @@ class LineList(Widget, can_focus=True):
             if self._drawn.get(y) != strip:
                 self._made[y] = strip
                 self.refresh(Region(0, y, width, 1))
+
+    def _fit(self) -> None:
+        """After a change of size; Textual draws the widget before it tells of it, and would draw all of it again."""
+        if self.size == self._fitted:
+            return
+        self._fitted, key = self.size, self.key
+        self.rows.fit(self.size.width)
+        self.set_reactive(LineList.cursor, self.rows.position(key) if key is not None and len(self.rows) else 0)
+        self.reveal()
+        self._made.clear()
+        self._exchange_repaint_regions()  # those of the old size, which Textual would draw with the next change
 
     def _strip(self, y: int, width: int, above: int) -> Strip:
         """`above`: lines of the title and the names of columns."""
@@ -228,17 +242,19 @@ class LineList(Widget, can_focus=True):
     # Events
 
     def on_resize(self) -> None:
-        key = self.key
-        self.rows.fit(self.size.width)
-        self.set_reactive(LineList.cursor, self.rows.position(key) if key is not None and len(self.rows) else 0)
-        self.reveal()
-        self._made.clear()
-        self.refresh()
+        self._fit()
+        self.repaint()
 
-    def on_focus(self) -> None:
-        self._made.clear()  # Textual changes `has_focus` after this, and draws all lines
+    def on_focus(self, event: events.Focus) -> None:
+        self._focused(event, True)
 
-    on_blur = on_focus
+    def on_blur(self, event: events.Blur) -> None:
+        self._focused(event, False)
+
+    def _focused(self, event: events.Event, has_focus: bool) -> None:
+        event.prevent_default()  # Textual would draw all lines
+        self.has_focus = has_focus
+        self.repaint()
 
     def on_click(self, event: events.Click) -> None:
         i = self.top + event.y - self.title_height

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
 
-from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
@@ -30,8 +29,7 @@ class Main(Reading, Seeking, Taking):
         yield self.loader
         yield self.desk
         yield self.prompt
-        hints = (part for name, told in keys.footer() for part in ("  ", (name, "bold"), f" {told}"))
-        yield Static(Text.assemble(*hints)[2:], id="hints")
+        yield self.hints
 
     def on_mount(self) -> None:
         self.desk.go_to("findings")

@@ -1,8 +1,8 @@
-"""Screens that take the last size of the terminal only.
+"""Screens and widgets that do once what Textual does twice, or for ever.
 
 A screen that is laid out anew tells itself of its size by a message. Where the terminal changes twice in quick
 succession, as while a window is dragged, two sizes are under way; each lays the screen out anew, and tells of it again,
-without end. Textual has no guard against that: it would draw for ever.
+without end. Textual has no guard against that: it would draw for ever. `outdated` is one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from typing import Any
 
 from textual import events
 from textual.command import CommandPalette
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
 
 
@@ -21,6 +24,12 @@ def outdated(screen: Screen[Any], event: events.Resize) -> bool:
         return False
     event.prevent_default()
     return True
+
+
+class Unscrolled(Widget):
+    """A widget without scroll bars. Textual lays out and draws all again when a size changes, for the sake of these."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
 
 class Palette(CommandPalette):

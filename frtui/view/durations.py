@@ -48,9 +48,11 @@ def slowest(index: Index, group: int | None, most: int) -> Slowest:
     for rank in some:
         rows = index.rows(rank, group)
         times = took(index.job.ranks[rank].entries, rows, measured)
-        found += [(ms, rank, row) for ms, row in nlargest(most, zip(times, rows)) if ms > UNKNOWN]
-    found.sort(key=lambda item: (-item[0], item[1], item[2]))
-    return Slowest(once(index, found)[:most], measured, len(some), len(here))
+        least = found[-1][0] if len(found) == most else UNKNOWN
+        if max(times, default=UNKNOWN) > least:
+            found += [(ms, rank, row) for ms, row in nlargest(most, zip(times, rows)) if ms > UNKNOWN]
+            found = once(index, sorted(found, key=lambda call: (-call[0], *call[1:])))[:most]
+    return Slowest(found, measured, len(some), len(here))
 
 
 def once(index: Index, calls: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:

@@ -174,13 +174,17 @@ class Index:
 
         if self._dtypes is None:
             self._dtypes = dtypes_recorded(self.job)
-        ranks: dict[object, list[int]] = {}
+        given: dict[int, list[int]] = {}
         for rank in self.job.groups[group].ranks:
             row = self.row_of(rank, group, seq)
             if row >= 0:
-                signature = self.job.signatures[self.job.ranks[rank].entries.signature[row]]
-                if not unknown_content(signature):
-                    ranks.setdefault(argument_key(signature, self._dtypes), []).append(rank)
+                given.setdefault(self.job.ranks[rank].entries.signature[row], []).append(rank)
+        if len(given) == 1:  # what a key that looks for the next such call meets thousands of times
+            return frozenset()
+        ranks: dict[object, list[int]] = {}
+        for signature, those in given.items():
+            if not unknown_content(self.job.signatures[signature]):
+                ranks.setdefault(argument_key(self.job.signatures[signature], self._dtypes), []).extend(those)
         most = max(map(len, ranks.values()), default=0)
         tied = sum(len(those) == most for those in ranks.values()) > 1
         return frozenset(r for those in ranks.values() if len(ranks) > 1 and (tied or len(those) < most) for r in those)

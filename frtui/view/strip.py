@@ -21,9 +21,6 @@ class Window(NamedTuple):
     begin: int
     end: int
 
-    def place(self, at: int, width: int) -> int:
-        return max(0, min(width - 1, (at - self.begin) * width // max(1, self.end - self.begin)))
-
 
 def window(index: Index, ranks: Sequence[int], group: int | None) -> Window | None:
     """The last minute before the last thing that was recorded, or less where no more is known."""
@@ -39,18 +36,29 @@ def window(index: Index, ranks: Sequence[int], group: int | None) -> Window | No
 
 
 def strip(index: Index, rank: int, group: int | None, shown: Window, width: int) -> str:
-    line = [FREE] * width
+    line, last = [FREE] * width, width - 1
+    begin, end = shown
+    whole = max(1, end - begin)
     e = index.job.ranks[rank].entries
+    created, completed, done = e.created, e.completed, e.done
     for row in index.rows(rank, group)[-NEWEST:]:
-        created, completed = e.created[row], e.completed[row]
-        if created <= 0 or max(created, completed) < shown.begin and e.done[row] or created > shown.end:
+        made, ended = created[row], completed[row]
+        if made <= 0 or made > end:
             continue
-        at = shown.place(created, width)
-        if e.done[row] and completed < created:
-            line[at] = MADE if line[at] == FREE else line[at]
+        at, mark = (made - begin) * width // whole, BUSY  # columns; negative: before the strip
+        if not done[row]:
+            to, mark = last, OPEN
+        elif ended >= made:
+            to = (ended - begin) * width // whole
+        else:
+            to, mark = at, MADE
+        if to < 0 or mark == MADE and line[min(at, last)] != FREE:
             continue
-        to = shown.place(completed, width) if e.done[row] else width - 1
-        line[at : to + 1] = [BUSY if e.done[row] else OPEN] * (to + 1 - at)
+        if 0 <= at == to <= last:
+            line[at] = mark
+        else:
+            at, to = min(last, max(0, at)), min(last, to)
+            line[at : to + 1] = [mark] * (to + 1 - at)
     return "".join(line)
 
 

@@ -24,6 +24,7 @@ class Times(Linked):
         self.call = collective(index, now, finding)
         self.late = lags.at_call(index, *self.call) if self.call else {}
         self.clocks = clocks.clocks(index)
+        self.longest = durations.slowest(index, self.group, SLOWEST)
         super().__init__(self.lay_out)
 
     def lay_out(self, width: int) -> list[Line]:
@@ -45,7 +46,7 @@ class Times(Linked):
         return [clocks.sentence(self.clocks), "", *super().whole()]
 
     def slowest(self, width: int, where: str, at: int) -> list[Line]:
-        found = durations.slowest(self.index, self.group, SLOWEST)
+        found = self.longest
         if not found.calls:
             told = f"No call in {where} has its end recorded, so that no duration is known."
             if "nccl" in self.index.job.backends:

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from frtui.view.select import ACROSS, WAITS
 from tests.tui.checks import checks
-from tests.tui.screens import focused, main, press, text, toasts
+from tests.tui.screens import focused, main, press, said, text
 
 
 async def opens_the_last_line_and_leads_back(pilot: Pilot[None], rank: int) -> str:
@@ -57,7 +57,7 @@ async def aligned(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "a", "a", "enter")
     assert (main(pilot).trail.now.rank, main(pilot).trail.now.topic) == (2, "call")
     await press(pilot, "escape", "a", "right_square_bracket", "a")
-    assert toasts(pilot) == ["without a dump there are no calls to line up"]
+    assert said(pilot) == "without a dump there are no calls to line up"
 
 
 @checks("m")

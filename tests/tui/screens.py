@@ -100,5 +100,6 @@ def pane(pilot: Pilot[None], name: str) -> list[str]:
     return [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
 
 
-def toasts(pilot: Pilot[None]) -> list[str]:
-    return [toast.message for toast in pilot.app._notifications]
+def said(pilot: Pilot[None]) -> str:
+    """What the last line of the screen says instead of the keys."""
+    return main(pilot).hints.said

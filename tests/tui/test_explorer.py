@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frtui.view.panes import Panes
-from tests.tui.screens import focused, main, opened, pane, press, ready, stuck, text, toasts
+from tests.tui.screens import focused, main, opened, pane, press, ready, said, stuck, text
 from tests.tui.test_screen import HOSTILE, hostile_job
 from tests.view import jobs
 from tests.view.test_matrix import TABLE
@@ -54,7 +54,7 @@ async def test_the_names_of_the_columns_stay_while_thousands_of_ranks_scroll() -
 async def test_a_filter_with_a_typo_is_told_of_and_not_applied(tmp_path: Path) -> None:
     async with stuck(tmp_path) as pilot:
         await press(pilot, "2", "f", *"rnk:2", "enter")
-        assert toasts(pilot) == ["unknown field rnk; there are: rank, state, op, group, seq"]
+        assert said(pilot) == "unknown field rnk; there are: rank, state, op, group, seq"
         assert focused(pilot) == "ranks"
         assert len(main(pilot).desk.pane("ranks").rows) == 5
         await press(pilot, "f", *"rank:2-3", "enter")

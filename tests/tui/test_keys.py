@@ -19,7 +19,7 @@ from tests.tui import (
     screens,
 )
 from tests.tui.checks import CHECKS, Check, checks
-from tests.tui.screens import focused, main, pane, press, rest, stuck, text, toasts
+from tests.tui.screens import focused, main, pane, press, rest, said, stuck, text
 
 
 def cursor(pilot: Pilot[None], name: str = "calls") -> int:
@@ -119,7 +119,7 @@ async def find(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "escape")
     assert main(pilot).desk.pane("calls").wanted is None
     await press(pilot, "slash", *"zzz", "enter")
-    assert toasts(pilot) == ["not found: zzz"]
+    assert said(pilot) == "not found: zzz"
 
 
 @checks("f")
@@ -148,7 +148,7 @@ async def turning(pilot: Pilot[None], _: Path) -> None:
     assert cursor(pilot) == 49
     await press(pilot, "1", "left_curly_bracket")
     assert focused(pilot) == "calls"
-    assert toasts(pilot) == ["no further open or differing call"]
+    assert said(pilot) == "no further open or differing call"
 
 
 @checks("s")
@@ -162,7 +162,7 @@ async def sort(pilot: Pilot[None], _: Path) -> None:
     assert "2 Ranks by calls behind" in await press(pilot, "2", "G", "s")
     assert main(pilot).desk.pane("ranks").cursor == 0, "on who is furthest behind"
     await press(pilot, "3", "s")
-    assert toasts(pilot) == ["Ranks and Calls can be sorted; 2 and 4 lead there"]
+    assert said(pilot) == "Ranks and Calls can be sorted; 2 and 4 lead there"
 
 
 @checks("number_sign")
@@ -175,7 +175,7 @@ async def jump(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "number_sign", *"rank 3", "enter")
     assert (focused(pilot), main(pilot).trail.now.rank) == ("ranks", 3)
     await press(pilot, "number_sign", *"rank 33", "enter")
-    assert toasts(pilot) == ["there is no rank 33; there are 0-4"]
+    assert said(pilot) == "there is no rank 33; there are 0-4"
     await press(pilot, "escape")
     assert main(pilot).trail.now.rank == 0, "a jump is a step that leads back"
 
@@ -199,7 +199,7 @@ async def export(pilot: Pilot[None], folder: Path) -> None:
     told = written.read_text().lower()
     assert "size-mismatch" in told
     assert "no-dump" not in told, "the selected finding only"
-    assert toasts(pilot) == [f"wrote {written}"]
+    assert said(pilot) == f"wrote {written}"
     assert isinstance(pilot.app, FrtuiApp)
     assert pilot.app.written == [str(written)]
     assert "write to (.md .txt .json .html): ./frtui-job-size-mismatch-2.md" in await press(pilot, "e")
@@ -214,7 +214,7 @@ async def copy(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "5", "j", "j", "y")  # to the third line: the call site
     line = "site    /home/user/job/layers.py:60"
     assert f"\x1b]52;c;{base64.b64encode(line.encode()).decode()}\a" in sent
-    assert toasts(pilot)[0].startswith(f"copied {len(line)} characters (OSC 52)")
+    assert said(pilot).startswith(f"copied {len(line)} characters (OSC 52)")
 
 
 @checks("Y")
@@ -232,7 +232,7 @@ async def copy_pane(pilot: Pilot[None], _: Path) -> None:
 @checks("o")
 async def editor(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "o")  # with an editor: tests/tui/test_editor.py
-    assert toasts(pilot) == ["/home/user/job/layers.py is not on this machine"]
+    assert said(pilot) == "/home/user/job/layers.py is not on this machine"
 
 
 @checks("r")
@@ -243,23 +243,23 @@ async def reload(pilot: Pilot[None], folder: Path) -> None:
     await screens.loaded(pilot)
     assert "could not be read" not in text(pilot)
     assert main(pilot).trail.now.finding == 1, "the finding stays selected"
-    assert toasts(pilot)[0].startswith("read again: 4 ranks")
+    assert said(pilot).startswith("read again: 4 ranks")
 
 
 @checks("W")
 async def watch(pilot: Pilot[None], folder: Path) -> None:
     await press(pilot, "W")  # followed: tests/tui/test_watch.py
-    assert toasts(pilot) == ["there is no folder to watch"]
+    assert said(pilot) == "there is no folder to watch"
     main(pilot).loader.reader = read_folder(str(folder / "job"), None, None)
     assert "watching, 4 of 5 ranks" in (await press(pilot, "W")).splitlines()[0]
     assert "watching" not in (await press(pilot, "W")).splitlines()[0]
-    assert toasts(pilot)[-1] == "no longer watching"
+    assert said(pilot) == "no longer watching"
 
 
 @checks("v")
 async def attempt(pilot: Pilot[None], _: Path) -> None:
     await press(pilot, "v")  # where there are some: tests/tui/test_watch.py
-    assert toasts(pilot) == ["there is only one attempt here"]
+    assert said(pilot) == "there is only one attempt here"
 
 
 @checks("question_mark")
@@ -344,5 +344,5 @@ async def test_an_export_to_nobodys_home_is_told(tmp_path: Path, monkeypatch: py
     async with stuck(tmp_path / "job") as pilot:
         await press(pilot, "e")
         await press(pilot, *["backspace"] * 60, *"~nobody-at-all/x", "enter")
-        assert toasts(pilot)[0].startswith("not written")
+        assert said(pilot).startswith("not written")
         assert pilot.app.is_running

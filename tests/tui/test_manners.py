@@ -53,7 +53,7 @@ def is_clean(seen: bytes | bytearray) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("size", "page_bytes"), [((80, 24), 9_000), ((200, 50), 32_000)])
+@pytest.mark.parametrize(("size", "page_bytes"), [((80, 24), 6_000), ((200, 50), 24_000)])
 def test_bytes_of_every_page(folder: Path, size: tuple[int, int], page_bytes: int) -> None:
     with opened(folder, size=size) as terminal:
         for key, title in PAGES.items():
@@ -64,6 +64,12 @@ def test_bytes_of_every_page(folder: Path, size: tuple[int, int], page_bytes: in
             assert terminal.burst() < 600, f"j on page {key}"
             terminal.settle(0.2)
         assert terminal.read(1) == 0, "idle on a page"
+
+
+def test_another_pane_costs_two_titles_and_two_cursors(folder: Path) -> None:
+    with opened(folder, size=(200, 50)) as terminal:
+        for key in b"24513":
+            assert 0 < terminal.press(bytes([key]), 0.3) < 2_000, key
 
 
 def test_watching_writes_nothing_while_nothing_changes(folder: Path) -> None:

@@ -15,7 +15,7 @@ from frtui.tui.loader import Folder, folder
 from frtui.view.panes import Panes
 from tests.dumps import dump, entry, write
 from tests.load.test_heads import job as behind
-from tests.tui.screens import loaded, opened, text, toasts
+from tests.tui.screens import loaded, opened, said, text
 from tests.view import jobs
 
 
@@ -149,5 +149,5 @@ async def test_a_folder_that_is_gone_keeps_the_job_on_the_screen(tmp_path: Path)
         (tmp_path / "job").rename(tmp_path / "elsewhere")
         await pilot.press("r")
         await loaded(pilot)
-        assert toasts(pilot)[0].startswith("cannot read")
+        assert said(pilot).startswith("cannot read")
         assert "4 ranks" in text(pilot)

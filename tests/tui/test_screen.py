@@ -14,12 +14,13 @@ from textual.geometry import Size
 from frtui.engine.finding import Finding
 from frtui.model import Entries, Frame, Group, Job, Problem, Rank, Signature
 from frtui.text import clean
+from frtui.tui import hints
 from frtui.tui.loader import folder
 from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import Line, Page, Rows
 from tests.dumps import dump, entry, frame, write
 from tests.recorded import SLEEPS, recorded, thread
-from tests.tui.screens import focused, main, opened, pane, press, ready, rest, stuck, text, toasts
+from tests.tui.screens import focused, main, opened, pane, press, ready, rest, said, stuck, text
 from tests.view import jobs
 
 SIZES = [(80, 24), (120, 40), (200, 50)]
@@ -190,10 +191,10 @@ async def test_a_report_never_replaces_a_file(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "mine.txt").write_text("mine")
     async with stuck(tmp_path / "job") as pilot:
         await press(pilot, "e", "ctrl+u", *"mine.txt", "enter")
-        assert toasts(pilot) == ["not written: File exists: mine.txt"]
+        assert said(pilot) == "not written: File exists: mine.txt"
         assert (tmp_path / "mine.txt").read_text() == "mine"
         await press(pilot, "e", "ctrl+u", *"no/such/folder.md", "enter")
-        assert toasts(pilot)[-1].startswith("not written: No such file or directory")
+        assert said(pilot).startswith("not written: No such file or directory")
 
 
 async def test_keys_that_arrive_together_go_where_they_should(tmp_path: Path) -> None:
@@ -254,10 +255,29 @@ def shown_as(text: str, _width: int) -> list[Line]:
     return [[(text, "plain")]]
 
 
-async def test_messages_do_not_pile_up(tmp_path: Path) -> None:
+async def test_a_message_stands_in_the_last_line_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hints, "SECONDS", 0.3)
     async with stuck(tmp_path) as pilot:
+        offered = text(pilot).splitlines()[-1]
+        assert offered.startswith("w Waits  x Across")
         await press(pilot, "n", "n", "n")
-        assert len(toasts(pilot)) == 1
+        assert text(pilot).splitlines()[-1].rstrip() == said(pilot) == "nothing to find yet; / asks"
+        await pilot.pause(0.5)
+        assert text(pilot).splitlines()[-1] == offered
+
+
+async def test_a_long_message_is_wrapped_and_leaves_room(tmp_path: Path) -> None:
+    async with stuck(tmp_path) as pilot:
+        main(pilot).say("[/bold]\x1b[31m " + "name " * 20)
+        await rest(pilot)
+        assert text(pilot).splitlines()[-2].startswith("[/bold]\\x1b[31m name name")
+        main(pilot).say("name " * 200)
+        await rest(pilot)
+        assert sum(line.startswith("name") for line in text(pilot).splitlines()) == hints.MOST
+        main(pilot).hints.offer()
+        await rest(pilot)
+        assert text(pilot).splitlines()[-1].startswith("w Waits  x Across")
+        assert not text(pilot).splitlines()[-2].startswith("name")
 
 
 async def test_the_call_pane_of_an_idle_rank_shows_its_threads(tmp_path: Path) -> None:

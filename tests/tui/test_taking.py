@@ -16,7 +16,7 @@ from frtui.tui.export import FORMATS
 from frtui.tui.loader import folder
 from frtui.tui.screen import Main
 from tests.dumps import DEFAULT, dump, entry, frame, write
-from tests.tui.screens import focused, main, opened, pane, press, ready, rest, stuck, text, toasts
+from tests.tui.screens import focused, main, opened, pane, press, ready, rest, said, stuck, text
 from tests.view import jobs
 
 ROOT = Path(__file__).parents[2]
@@ -78,8 +78,8 @@ def sent(pilot: Pilot[None]) -> list[str]:
 
 def kept(pilot: Pilot[None]) -> Path:
     """The file that the last message names."""
-    found = re.search(r"wrote (\S+)", toasts(pilot)[-1])
-    assert found, toasts(pilot)
+    found = re.search(r"wrote (\S+)", said(pilot))
+    assert found, said(pilot)
     return Path(found[1])
 
 
@@ -88,14 +88,14 @@ async def test_a_line_that_is_copied_twice_becomes_a_file(tmp_path: Path, monkey
     async with stuck(tmp_path / "job") as pilot:
         taken = sent(pilot)
         await press(pilot, "5", "j", "j", "y")
-        assert toasts(pilot)[-1] == "copied 35 characters (OSC 52); not there? y again writes a file"
+        assert said(pilot) == "copied 35 characters (OSC 52); not there? y again writes a file"
         await press(pilot, "y")
         path = kept(pilot)
         assert path.read_text() == "site    /home/user/job/layers.py:60\n"
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert pilot.app.written == [str(path)]  # type: ignore[attr-defined]
         await press(pilot, "y")
-        assert "copied 35 characters" in toasts(pilot)[-1], "not a file for every press"
+        assert "copied 35 characters" in said(pilot), "not a file for every press"
         assert sum("\x1b]52;c;" in part for part in taken) == 2
 
 
@@ -105,7 +105,7 @@ async def test_Y_takes_the_whole_pane_with_what_is_out_of_sight(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     async with stuck(tmp_path / "job") as pilot:
         await press(pilot, "5", "Y")
-        assert "not there? Y again writes a file" in toasts(pilot)[-1]
+        assert "not there? Y again writes a file" in said(pilot)
         await press(pilot, "Y")
         lines = kept(pilot).read_text().splitlines()
     assert lines[0].startswith("all_reduce  tp:7 #6  rank 2")
@@ -117,7 +117,7 @@ async def test_what_is_too_long_to_copy_becomes_a_file_at_once(tmp_path: Path, m
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     async with stuck(tmp_path / "job", entries=1_500) as pilot:
         await press(pilot, "4", "Y")
-        assert "characters are too many to copy" in toasts(pilot)[-1]
+        assert "characters are too many to copy" in said(pilot)
         assert len(kept(pilot).read_text().splitlines()) == 1_500
         assert kept(pilot).stat().st_size > clipboard.LIMIT
 
@@ -127,14 +127,14 @@ async def test_two_million_lines_are_not_copied() -> None:
 
     async with opened("made", ready(Panes(jobs.huge(2_000_000), ()))) as pilot:
         await press(pilot, "4", "Y")
-        assert toasts(pilot)[-1].startswith("not copied: 2,000,000 lines; f leaves fewer")
+        assert said(pilot).startswith("not copied: 2,000,000 lines; f leaves fewer")
 
 
 async def test_no_room_for_the_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     async with stuck(tmp_path / "job") as pilot:
         await press(pilot, "5", "y", "y")
-        assert toasts(pilot)[-1] == "no file could be written: No such file or directory"
+        assert said(pilot) == "no file could be written: No such file or directory"
 
 
 # Source files
@@ -186,7 +186,7 @@ async def test_a_source_that_vanishes_and_comes_back(tmp_path: Path) -> None:
         script.unlink()
         assert "is not on this machine" in await press(pilot, "escape", "enter")
         await press(pilot, "o")
-        assert toasts(pilot)[-1] == f"{script} is not on this machine"
+        assert said(pilot) == f"{script} is not on this machine"
 
 
 async def test_o_says_why_it_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,16 +196,16 @@ async def test_o_says_why_it_opens_nothing(tmp_path: Path, monkeypatch: pytest.M
         for name, why in (("main", "/job/main.py is not on this machine"), ("tty", "/dev/tty is no source file")):
             await to_frame(pilot, name)
             await press(pilot, "o")
-            assert toasts(pilot)[-1] == why
+            assert said(pilot) == why
         await to_frame(pilot, "step")
         await press(pilot, "o")
-        assert toasts(pilot)[-1] == "an editor can't be opened here", "the test has no terminal to lend"
+        assert said(pilot) == "an editor can't be opened here", "the test has no terminal to lend"
 
 
 async def test_no_line_to_open(tmp_path: Path) -> None:
     async with stuck(tmp_path) as pilot:
         await press(pilot, "right_square_bracket", "o")
-        assert toasts(pilot)[-1] == "no line here names a source file"
+        assert said(pilot) == "no line here names a source file"
         assert isinstance(pilot.app.screen, Main)
         assert "3 Groups" in text(pilot)
 

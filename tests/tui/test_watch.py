@@ -15,7 +15,7 @@ from frtui.tui.app import FrtuiApp
 from frtui.tui.loader import folder as reader
 from frtui.tui.watch import PATIENCE, Follower, scan
 from tests.dumps import DEFAULT, dump, entry, write
-from tests.tui.screens import main, pane, press, rest, text, toasts
+from tests.tui.screens import main, pane, press, rest, said, text
 
 CONFIG = {DEFAULT: range(4)}
 
@@ -130,7 +130,7 @@ async def test_it_waits_for_the_first_dump_and_then_follows(tmp_path: Path) -> N
         arrive(source, 2, 3)
         await until(pilot, lambda: ranks(pilot) == 4)
         assert "watching, 4 of 4 ranks" in text(pilot).splitlines()[0]
-        assert toasts(pilot) == [], "nobody asked"
+        assert said(pilot) == "", "nobody asked"
 
 
 async def test_the_person_stays_where_they_are(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ async def test_nothing_is_written_while_nothing_changes_and_a_lost_folder_ends_i
         assert screen.panes is read
         shutil.rmtree(tmp_path / "job")
         await until(pilot, lambda: screen.loader.watcher is None)
-        assert toasts(pilot)[0].startswith("no longer watching")
+        assert said(pilot).startswith("no longer watching")
         assert "watching" not in text(pilot).splitlines()[0]
         assert ranks(pilot) == 2, "what was read stays"
 
@@ -176,8 +176,8 @@ async def test_files_that_cannot_be_read_any_longer_leave_the_screen_as_it_was(t
         await until(pilot, lambda: ranks(pilot) == 2)
         for rank in (0, 1):
             (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(b"")
-        await until(pilot, lambda: bool(toasts(pilot)))
-        assert "could be read as a dump" in toasts(pilot)[0]
+        await until(pilot, lambda: bool(said(pilot)))
+        assert "could be read as a dump" in said(pilot)
         assert ranks(pilot) == 2
         arrive(tmp_path, 0, 1, 3)
         await until(pilot, lambda: ranks(pilot) == 3)
