@@ -7,12 +7,12 @@ differently, so the batches are taken off again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from frtui.model import Job, Rank
 
 
-def mended_numbers(job: Job, rank: Rank, rows: Mapping[int, list[int]]) -> dict[int, int]:
+def mended_numbers(job: Job, rank: Rank, rows: Mapping[int, Sequence[int]]) -> dict[int, int]:
     """row -> number of each collective, without the batches that were counted; only where that is another number.
 
     `rows`: the rank's calls by group.
@@ -37,7 +37,7 @@ def _is_batch(job: Job, rank: Rank, row: int) -> bool:
     return bool(job.signatures[rank.entries.signature[row]].parts)
 
 
-def _drifts(job: Job, rank: Rank, rows: list[int]) -> bool:
+def _drifts(job: Job, rank: Rank, rows: Sequence[int]) -> bool:
     """Whether the collective number jumps by the batches in between, wherever there are some."""
     e = rank.entries
     last, batches, jumps = None, 0, []
@@ -51,7 +51,7 @@ def _drifts(job: Job, rank: Rank, rows: list[int]) -> bool:
     return bool(jumps) and all(jumps)
 
 
-def _batches_before(job: Job, rank: Rank, rows: list[int]) -> int:
+def _batches_before(job: Job, rank: Rank, rows: Sequence[int]) -> int:
     """Batches that fell out of the ring: their numbers go on counting."""
     first = next((row for row in rows if _is_batch(job, rank, row)), None)
     return max(rank.entries.p2p_seq[first] - 1, 0) if first is not None else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import abc
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Callable
@@ -111,7 +112,7 @@ class Tokens:
         return self._intern(argument_key(relative(self.job.signatures[signature]), self._dtypes))
 
     def sequence(
-        self, rank: int, rows: list[int], groups: bool = False, ring: tuple[int, int] | None = None
+        self, rank: int, rows: abc.Sequence[int], groups: bool = False, ring: tuple[int, int] | None = None
     ) -> Sequence:
         """The calls in `rows` as tokens.
 
@@ -137,14 +138,15 @@ class Tokens:
         lane = self.lanes.lane(group, rank)
         if lane is None:
             return None
-        rows = lane.rows if min(lane.seqs) >= start else [row for row, n in zip(lane.rows, lane.seqs) if n >= start]
-        return self.sequence(rank, rows)
+        if min(lane.seqs) >= start:
+            return self.sequence(rank, lane.rows)
+        return self.sequence(rank, [row for row, n in zip(lane.rows, lane.seqs) if n >= start])
 
 
-def _before_any(rows: list[int], marked: list[int]) -> int:
+def _before_any(rows: abc.Sequence[int], marked: list[int]) -> int:
     """How many of `rows` come before the first that is marked; both are in order."""
     for row in marked:
         at = bisect_left(rows, row)
-        if rows[at : at + 1] == [row]:
+        if at < len(rows) and rows[at] == row:
             return at
     return len(rows)

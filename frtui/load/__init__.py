@@ -133,6 +133,7 @@ def _executor(listing: Listing, given: Executor | None) -> Iterator[Executor | N
         return
     from frtui.load import workers  # not for small folders: what it imports takes as long as reading some of them
 
+    workers.hand_back_memory()
     number = min(workers.count(), len(listing.files))
     try:
         own = workers.Workers(number) if number > 1 else None
