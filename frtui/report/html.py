@@ -30,7 +30,7 @@ dd { margin: 0; }
 dd, code, .stack { font-family: monospace; }
 .stack { padding-left: 1.5rem; }
 .stack summary { font-weight: normal; margin: 0; opacity: 0.75; }
-.frame { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: 1rem; }
+.frame { display: grid; grid-template-columns: minmax(12rem, max-content) minmax(40%, 1fr); gap: 1rem; }
 h1, h2, h3, p, li, dd, code, span { unicode-bidi: isolate; }
 @media print {
   body { margin: 0; max-width: none; font-size: 10pt; }
