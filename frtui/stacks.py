@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from frtui.model import Frame, Stack
 
@@ -45,8 +46,19 @@ def call_site(stack: Stack) -> Frame | None:
 
     Code that torch generated (`<eval_with_key>.3`) counts only where there is nothing better.
     """
-    own = [frame for frame in stack if not is_cpp(frame) and not is_torch(frame)]
-    return next((f for f in own if not f.filename.startswith(_GENERATED)), own[0] if own else None)
+    generated = None
+    for frame in stack:
+        if _is_own(frame):
+            if not frame.filename.startswith(_GENERATED):
+                return frame
+            generated = generated or frame
+    return generated
+
+
+@lru_cache(1 << 14)
+def _is_own(frame: Frame) -> bool:
+    """Asked for each frame of each entry that is printed, where a job has a few thousand different ones."""
+    return not is_cpp(frame) and not is_torch(frame)
 
 
 def program(stack: Stack) -> Stack:

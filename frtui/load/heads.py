@@ -90,7 +90,7 @@ def _ends(data: bytes, start: int) -> Iterator[int]:
 def _trusted(raw: dict[str, Any], size: int) -> Dump | None:
     try:
         dump, backends = head(raw, size)
-    except Unusable:
+    except Exception:  # as `read` does; all of the file is read then, and what is wrong with it said
         return None
     counts = bool(dump.status) and bool(backends) and not backends & {"", "gloo"}
     return dump if counts and not dump.malformed else None

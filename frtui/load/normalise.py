@@ -198,10 +198,11 @@ def _groups(dump: Dump, source: Source, faults: Faults) -> array[int]:
 
     def index(row: Row) -> int:
         value = row.get("process_group")
-        found = by_pair.get(value, NONE) if isinstance(value, tuple) else NONE
+        pair = isinstance(value, tuple) and _is_pair(value)  # anything else may hold what can't be a key
+        found = by_pair.get(value, NONE) if pair else NONE
         if found == NONE:
             found = table.setdefault(_group_name(row, faults), len(table))
-            if isinstance(value, tuple) and _is_pair(value):
+            if pair:
                 by_pair[value] = found
         return found
 

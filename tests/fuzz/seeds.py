@@ -63,6 +63,10 @@ def objects(chance: Random) -> Any:
     return raw(rank, version)
 
 
+def as_json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
 ENCODINGS: tuple[Callable[[Any], bytes], ...] = (
     torch_pickle.dumps,
     torch_pickle.dumps,
@@ -70,14 +74,26 @@ ENCODINGS: tuple[Callable[[Any], bytes], ...] = (
     lambda value: encoded(value, 3),
     lambda value: encoded(value, 4),
     lambda value: encoded(value, 5),
-    lambda value: json.dumps(value).encode(),
+    as_json,
     lambda value: encoded(value, "gzip"),
 )
 
 
+WRITE_ALL = (torch_pickle.dumps, as_json)
+"""Encodings that write a list as often as it is met, where the others refer to the first."""
+MOST = 300_000
+"""Values that they may write: of lists in lists in lists there are soon millions, which is the fuzzer's fault."""
+
+
 def encode(chance: Random, value: Any) -> bytes:
     """In any encoding that can hold it."""
+    try:
+        many = written_out(value, {}) > MOST
+    except RecursionError:
+        many = False  # which is then too deep for most encodings, too
     for how in chance.sample(ENCODINGS, len(ENCODINGS)):
+        if many and how in WRITE_ALL:
+            continue
         try:
             return how(value)
         except (TypeError, ValueError, KeyError, IndexError, OverflowError, RecursionError, AttributeError):
@@ -86,6 +102,18 @@ def encode(chance: Random, value: Any) -> bytes:
             if type(error).__name__ not in ("error", "PicklingError"):  # of struct
                 raise
     return b""
+
+
+def written_out(value: Any, known: dict[int, int]) -> int:
+    """How many values there are in `value`, where one that is met twice counts twice. `known`: by id."""
+    if not isinstance(value, (list, tuple, dict)):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = MOST + 1  # should it be in itself
+        known[id(value)] = 1 + sum(
+            written_out(item, known) for item in (value.values() if isinstance(value, dict) else value)
+        )
+    return known[id(value)]
 
 
 def data(chance: Random) -> bytes:
