@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 
 from frtui.tui.lines import LineList
 from frtui.tui.searching import SearchList
@@ -67,13 +68,18 @@ class Desk(Column):
         self.zoomed = on
         shown: Sequence[str] = (self._active,) if on else NAMES
         for pane in self.panes:
-            pane.display = pane.id in shown
+            _show(pane, pane.id in shown)
         for box, held in (("side", NAMES[1:3]), ("work", NAMES[3:]), ("body", NAMES[1:])):
-            self.query_one("#" + box).display = any(name in shown for name in held)
-        self.summary.display = "findings" in shown
+            _show(self.query_one("#" + box), any(name in shown for name in held))
+        _show(self.summary, "findings" in shown)
         self.set_class(on, "-zoomed")
 
     def fit_head(self, findings: int, summary: int) -> None:
         """Gives the findings and their sentence the lines that they need."""
         self.pane("findings").styles.height = "1fr" if self.zoomed else 1 + findings
         self.summary.styles.height = summary
+
+
+def _show(widget: Widget, on: bool) -> None:
+    if widget.display != on:  # else all would be laid out anew when it is set for the first time
+        widget.display = on

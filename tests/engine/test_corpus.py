@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
+from tests.corpus import CORPUS, needed
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="no ../shared/corpus beside the project")
+@needed
 @pytest.mark.parametrize(("part", "floor"), [("simulated", 0.95), ("real", 1.0)])
 def test_scores(part: str, floor: float, tmp_path: Path) -> None:
     cases = shutil.copytree(CORPUS / part, tmp_path / part, copy_function=shutil.copy)

@@ -13,6 +13,7 @@ import pytest
 
 from frtui.load import LoadError, load
 from frtui.load.cluster import cluster
+from tests import corpus
 from tests.dumps import dump, entry, write
 from tests.load.jobs import assert_same
 
@@ -64,6 +65,13 @@ def test_the_cluster_reads_what_is_read_here(scheduler: str, folder: Path) -> No
     with cluster(scheduler) as executor:
         there = load(folder, executor=executor)
     assert_same(there, here)
+
+
+@corpus.needed
+def test_every_third_case_of_the_corpus(scheduler: str) -> None:
+    with cluster(scheduler) as executor:
+        for case in corpus.cases()[::3]:
+            assert_same(load(case, executor=executor), load(case))
 
 
 def test_the_command_reads_on_the_cluster(scheduler: str, folder: Path) -> None:

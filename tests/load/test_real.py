@@ -13,7 +13,7 @@ import pytest
 from frtui.load import load
 from frtui.load.opcodes import Shape, walk
 from frtui.model import Entries
-from tests import torch_pickle
+from tests import corpus, torch_pickle
 from tests.dumps import DEFAULT, dump, entry, write
 from tests.load.ways import same
 
@@ -83,12 +83,9 @@ def test_torch_writes_what_the_fast_way_knows(gloo_job: Path) -> None:
     assert torch_pickle.dumps(pickle.loads(data)).count(b"]") <= data.count(b"]")
 
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-
-
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not part of this repository")
+@corpus.needed
 def test_every_case_of_the_corpus() -> None:
-    for folder in sorted(path for path in CORPUS.glob("*/*") if path.is_dir()):
+    for folder in corpus.cases():
         job = load(folder)
         raws = {int(f.name.rpartition("_")[2]): pickle.loads(f.read_bytes()) for f in folder.iterdir()}
         assert {p.problem for p in job.problems} <= {"no-entries"}

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from frtui.load import load, read
-from tests import torch_pickle
+from tests import corpus, torch_pickle
 from tests.dumps import DEFAULT, dump, entry
 from tests.load import ways
 from tests.load.ways import job, reads, same
 
 VERSIONS = ["list", "1.1", "1.4", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7", "2.9", "2.10", "2.11"]
 REPOSITORY = Path(__file__).parents[2]
-CORPUS = REPOSITORY.parent / "shared" / "corpus"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -40,9 +39,9 @@ def test_dumps_of_real_jobs_are_read_the_fast_way(folder: str) -> None:
     assert all(same(path.read_bytes()) for path in files)
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not part of this repository")
+@corpus.needed
 def test_every_case_of_the_corpus() -> None:
-    files = [path for path in CORPUS.glob("*/*/*rank*") if path.is_file()]
+    files = [path for case in corpus.cases() for path in case.iterdir()]
     assert files
     for path in files:
         same(path.read_bytes())

@@ -17,6 +17,7 @@ from frtui.load import Cancelled, load, workers
 from frtui.load.found import Found
 from frtui.load.workers import Workers
 from frtui.model import Job
+from tests import corpus
 from tests.dumps import dump, entry, write
 from tests.load.jobs import assert_same
 
@@ -41,6 +42,13 @@ def test_processes_read_what_is_read_here(folder: Path) -> None:
     with Workers(2) as pool:
         there = job_of(folder, executor=pool)
     assert_same(there, here)
+
+
+@corpus.needed
+def test_every_case_of_the_corpus() -> None:
+    with Workers(2) as pool:
+        for case in corpus.cases():
+            assert_same(load(case, executor=pool), load(case))
 
 
 def test_large_folders_are_read_by_processes_which_then_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from frtui.model import Rank
 from frtui.stored import file, open_job, path_of, shapes, write
 from frtui.stored.shapes import Wrong
 from frtui.tui.loader import folder as reader
+from tests import corpus
 from tests.dumps import DEFAULT, batch, dump, entry
 from tests.dumps import write as write_dumps
 from tests.faults.__main__ import solve
@@ -31,7 +32,6 @@ from tests.test_cli import frtui
 from tests.tui.screens import opened, text
 
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT.parent / "shared" / "corpus"
 
 
 @pytest.fixture
@@ -77,17 +77,10 @@ def test_verdicts_and_their_evidence(kind: str, tmp_path: Path) -> None:
     assert_same(found.job, job)
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus is not part of this repository")
+@corpus.needed
 def test_the_corpus(tmp_path: Path) -> None:
-    cases = [path for path in CORPUS.glob("*/*") if path.is_dir()]
-    assert cases
-    for case in cases:
-        copy = shutil.copytree(case, tmp_path / case.parent.name / case.name)
-        try:
-            load(copy)
-        except LoadError:
-            continue
-        assert_opens_as_read(copy)
+    for case in corpus.cases():
+        assert_opens_as_read(shutil.copytree(case, tmp_path / case.parent.name / case.name))
 
 
 def test_rings_and_archives(tmp_path: Path) -> None:

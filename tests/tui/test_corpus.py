@@ -11,10 +11,10 @@ from frtui.engine import diagnose
 from frtui.load import load
 from frtui.text import ranges
 from frtui.view.panes import Panes
+from tests import corpus
 from tests.tui.screens import opened, text
 
-CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
-CASES = sorted(CORPUS.glob("real/*.truth.json")) + sorted(CORPUS.glob("simulated/*-s[12].truth.json"))
+CASES = sorted(corpus.CORPUS.glob("real/*.truth.json")) + sorted(corpus.CORPUS.glob("simulated/*-s[12].truth.json"))
 
 
 def read(folder: Path) -> Panes:
@@ -22,7 +22,7 @@ def read(folder: Path) -> Panes:
     return Panes(job, tuple(diagnose(job)))
 
 
-@pytest.mark.skipif(not CASES, reason="no ../shared/corpus beside the project")
+@corpus.needed
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name.split(".truth")[0])
 async def test_first_screen(case: Path) -> None:
     panes = read(case.with_name(case.name[: -len(".truth.json")]))
