@@ -39,10 +39,12 @@ class Main(Reading, Seeking, Taking):
     # Keys: panes
 
     def action_pane(self, name: str) -> None:
+        self.settle()  # the next key is for what the other pane shows then
         self.desk.go_to(name)
 
     def action_cycle(self, direction: int) -> None:
         if not self.prompt.display:
+            self.settle()
             self.desk.cycle(direction)
 
     def action_zoom(self) -> None:
@@ -88,6 +90,7 @@ class Main(Reading, Seeking, Taking):
             self.follow(self.trail.go(to))
 
     def action_turning(self, direction: int) -> None:
+        self.settle()
         if self.panes:
             self.desk.go_to("calls")
             test = self.panes.turning(self.trail.now)

@@ -255,6 +255,20 @@ def shown_as(text: str, _width: int) -> list[Line]:
     return [[(text, "plain")]]
 
 
+async def test_keys_typed_without_a_pause_are_for_what_the_next_pane_shows_then(tmp_path: Path) -> None:
+    """`j 5 G` went to the end of the call before, and the call that followed began at its top."""
+    async with stuck(tmp_path, (120, 40)) as pilot:
+        await press(pilot, "4", "g")
+        calls, call = main(pilot).desk.pane("calls"), main(pilot).desk.pane("call")
+        calls.action_move(1)
+        await pilot.pause(0)
+        main(pilot).action_pane("call")
+        call.action_goto(-1)
+        await rest(pilot)
+        assert main(pilot).trail.now.row == calls.key
+        assert call.cursor == len(call.rows) - 1 > 3
+
+
 async def test_a_message_stands_in_the_last_line_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hints, "SECONDS", 0.3)
     async with stuck(tmp_path) as pilot:
