@@ -21,7 +21,7 @@ MADE = $(VENV)/.made-$(notdir $(PYTHON))
 demo: $(VENV)/.demo
 	@$(BIN)/python -m frtui demo $(NAME) || [ $$? = 1 ]  # 1: without a terminal, the report says "hang"
 
-# A process a core; more than 8 only wait for the longest tests.
+# A process a core, at most 8: some tests start jobs of several processes themselves.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 

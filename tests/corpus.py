@@ -11,5 +11,7 @@ needed = pytest.mark.skipif(not CORPUS.is_dir(), reason="no ../shared/corpus bes
 
 
 def cases() -> list[Path]:
-    """The folder of each job."""
-    return sorted(path for path in CORPUS.glob("*/*") if path.is_dir())
+    """The folder of each job; at least one, or a loop over them would test nothing."""
+    found = sorted(path for path in CORPUS.glob("*/*") if path.is_dir())
+    assert found
+    return found

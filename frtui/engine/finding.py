@@ -20,6 +20,11 @@ class Wait(NamedTuple):
     on: tuple[int, ...]
     """Who keeps that call from finishing, on the way to the cause; empty where all have joined it."""
 
+    @property
+    def call(self) -> tuple[int, int]:
+        """(rank, row), which names the wait: `on` may be thousands of ranks, too many to hash it again and again."""
+        return self.rank, self.row
+
 
 class Beside(NamedTuple):
     """The calls of a rank lined up with those of a witness, as the engine compared them."""

@@ -8,7 +8,7 @@ import sys
 from frtui.text import clean
 
 FRAMES = "120"
-"""A second. A key waits for the next one; it costs the same bytes."""
+"""Drawn a second, at most: what a key changes is seen with the next one, at the same bytes."""
 PATIENCE = "250"
 """Milliseconds that the bytes of an arrow key may arrive apart, over SSH."""
 

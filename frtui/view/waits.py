@@ -53,10 +53,10 @@ def below(knot: Knot, last: tuple[bool, ...]) -> list[tuple[Knot, tuple[bool, ..
 def tree(job: Job, finding: Finding) -> Tree:
     circle = find_circle(job, finding)
     caught = {rank for knot in circle for rank in knot.ranks}
-    left = {wait[:2]: wait for wait in finding.waits if wait.rank not in caught}
+    left = {wait.call: wait for wait in finding.waits if wait.rank not in caught}
     tops = top_knots(job, finding, left.values(), caught)
     for wait in (wait for knot in tops for wait in knot.waits):
-        left.pop(wait[:2], None)
+        left.pop(wait.call, None)
     spread(job, [(knot.ranks, knot) for knot in tops] + [(tuple(sorted(caught)), knot) for knot in circle[-1:]], left)
     told = caught.union(finding.ranks, (wait.rank for wait in finding.waits))
     return Tree(circle, tops, tuple(rank for rank in finding.waiting if rank not in told))
@@ -73,10 +73,7 @@ def top_knots(job: Job, finding: Finding, left: Iterable[Wait], caught: set[int]
 
 
 def spread(job: Job, parents: list[tuple[tuple[int, ...], Knot]], left: dict[tuple[int, int], Wait]) -> None:
-    """Hangs every wait that is left below the first knot with a rank that it waits for.
-
-    `left`: by rank and row. A wait is for as many ranks as have no dump: too many to hash it again and again.
-    """
+    """Hangs every wait that is left, by its call, below the first knot with a rank that it waits for."""
     towards: dict[int, list[Wait]] = {}
     for wait in left.values():
         for rank in wait.on:
@@ -88,7 +85,7 @@ def spread(job: Job, parents: list[tuple[tuple[int, ...], Knot]], left: dict[tup
         found = list(left.values()) if astray else [wait for rank in ranks for wait in towards.pop(rank, ())]
         if knot is parents[0][1] and not astray:
             found += [wait for wait in left.values() if not wait.on]  # in the very call that does not finish
-        knots = alike(job, [wait for wait in found if left.pop(wait[:2], None)], False)
+        knots = alike(job, [wait for wait in found if left.pop(wait.call, None)], False)
         knot.followers += knots
         queue.extend((below.ranks, below) for below in knots)
 

@@ -63,7 +63,7 @@ def objects(chance: Random) -> Any:
     return raw(rank, version)
 
 
-def as_json(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
@@ -74,12 +74,12 @@ ENCODINGS: tuple[Callable[[Any], bytes], ...] = (
     lambda value: encoded(value, 3),
     lambda value: encoded(value, 4),
     lambda value: encoded(value, 5),
-    as_json,
+    json_bytes,
     lambda value: encoded(value, "gzip"),
 )
 
 
-WRITE_ALL = (torch_pickle.dumps, as_json)
+WRITE_ALL = (torch_pickle.dumps, json_bytes)
 """Encodings that write a list as often as it is met, where the others refer to the first."""
 MOST = 300_000
 """Values that they may write: of lists in lists in lists there are soon millions, which is the fuzzer's fault."""
