@@ -32,6 +32,7 @@ from frtui.report import render
 from tests.dumps import Raw, batch, dump, entry, write
 from tests.engine.jobs import OPEN, steps, world
 from tests.faults.cases import make
+from tests.recorded import failure, recorded
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -181,6 +182,9 @@ JOBS: dict[str, Callable[[], dict[int, Any]]] = {
         r: dump([*steps(2), *([] if r else [entry(2, "recv 0<-?", p2p_seq=1, state=OPEN)])], pg_config=world(3))
         for r in range(3)
     },
+    "before-the-first-call": lambda: {
+        r: recorded(dump([], pg_config=world(4)), r, reason="SIGTERM") for r in range(4) if r != 1
+    },
     "batch": lambda: {
         r: dump([*steps(2), *batch(["all_reduce", "broadcast" if r == 1 else "all_reduce"], seq=3, state=OPEN)])
         for r in range(4)
@@ -191,6 +195,10 @@ JOBS: dict[str, Callable[[], dict[int, Any]]] = {
     "init": lambda: {r: first_of(r) for r in range(4)},
     "queued": lambda: {
         r: dump([*steps(4), entry(5, state="scheduled" if r == 2 else "started")], pg_config=world(4)) for r in range(4)
+    },
+    "raised": lambda: {
+        r: {**recorded(dump(steps(3), pg_config=world(4)), r), **({"exception": failure()} if r == 1 else {})}
+        for r in range(4)
     },
     "split": lambda: {r: dump(all_to_all(12 if r == 1 else 8), pg_config=world(2)) for r in range(2)},
     "tie": lambda: {r: dump([entry(1, sizes=[[4 + r]], state=OPEN)], pg_config=world(2)) for r in range(2)},

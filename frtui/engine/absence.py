@@ -23,9 +23,9 @@ from frtui.engine.wording import (
     short,
     stuck_name,
     verb,
+    where_it_was,
     who,
 )
-from frtui.stacks import call_site, program
 
 NAMED = 8
 """So many ranks are named one by one in the evidence; the screen lists all."""
@@ -170,16 +170,8 @@ def _because(case: Case, ranks: tuple[int, ...], left: list[int]) -> str:
 
 
 def _where_to_look(case: Case, ranks: tuple[int, ...]) -> list[str]:
-    first = case.job.ranks[ranks[0]]
-    steps = []
-    for dump in (case.job.ranks[r] for r in ranks[:2]):
-        frames = program(dump.error.stack if dump.error else dump.threads[0].stack if dump.threads else ())
-        if frames and (site := call_site(frames)):
-            why = f"it raised {dump.error.type}" if dump.error else "it did not come back from there"
-            steps.append(f"look at {site.place}, where rank {dump.rank} was: find out why {why}")
-        elif not process.ended(dump):
-            steps.append(look_at(case, dump.rank))
-    return steps if steps and first.error else [*steps, kernel_log(case, ranks[0])]
+    steps = [step for rank in ranks[:2] for step in where_it_was(case, rank)]
+    return steps if steps and case.job.ranks[ranks[0]].error else [*steps, kernel_log(case, ranks[0])]
 
 
 def _waiters(case: Case, call: StuckCall) -> list[int]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Callable
 
-from frtui.engine import absence, cycles, deviant, flight, partings, process
+from frtui.engine import absence, cycles, deviant, flight, outside, partings, process
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.roots import Root, in_call
 from frtui.engine.timing import caught_running
 from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import MEMBERS, SIBLINGS
-from frtui.engine.wording import kernel_log, last_call, look_at, verb, who
-from frtui.model import NONE, Job
+from frtui.model import Job
 
 NAMED = 8
 """So many ranks are named one by one in the evidence."""
@@ -32,10 +31,10 @@ def diagnose(job: Job, check: Callable[[], None] | None = None) -> list[Finding]
     """
     case = Case.open(job, check or _go_on)
     if caught_running(case.waits):
-        return [_no_hang(case, "the outstanding calls were made only moments before the dumps were written")]
+        return [outside.no_hang(case, "the outstanding calls were made only moments before the dumps were written")]
     found = _doubt_idle(_unique(_clashes(case) + _from_roots(case)))
     if not found:
-        return [_nothing(case)]
+        found = [outside.explain(case)]
     return sorted((_with_process(case, finding) for finding in found), key=_rank)
 
 
@@ -114,76 +113,3 @@ def _unique(findings: list[Finding]) -> list[Finding]:
 
 def _rank(finding: Finding) -> tuple[int, bool, int]:
     return ORDER.index(finding.confidence), finding.kind not in DIRECT, -len(finding.waiting)
-
-
-def _nothing(case: Case) -> Finding:
-    if all(set(rows) <= set(case.waits.stale[rank]) for rank, rows in case.lanes.open.items()):
-        if case.job.n_entries == 0:
-            return Finding(
-                "inconclusive",
-                POSSIBLE,
-                "The dumps hold no entries, so nothing can be said about what the ranks did.",
-                next_steps=("rerun with TORCH_FR_BUFFER_SIZE=2000 (before torch 2.8: TORCH_NCCL_TRACE_BUFFER_SIZE)",),
-            )
-        if case.job.missing and "gloo" in case.job.backends:
-            return _maybe_dead(case)
-        unnumbered = _unnumbered(case)
-        return _no_hang(case, _why_none(case)) if not unnumbered else _unclear(unnumbered)
-    return _unclear({rank: len(rows) for rank, rows in case.lanes.open.items() if rows})
-
-
-def _why_none(case: Case) -> str:
-    behind = [rank for rank, rows in case.lanes.open.items() if rows]
-    if not behind:
-        return "every recorded call has finished"
-    return f"what {who(behind)} {verb(behind, 'shows', 'show')} as open is finished in the dumps of others"
-
-
-def _unnumbered(case: Case) -> dict[int, int]:
-    """Ranks whose last call is open, and has no number by which it could be found on others."""
-    last = {rank.rank: rank.calls[-1] for rank in case.job.ranks.values() if rank.calls}
-    entries = {rank: case.job.ranks[rank].entries for rank in last}
-    return {
-        r: 1
-        for r, row in last.items()
-        if not (entries[r].done[row] or entries[r].p2p[row]) and entries[r].seq[row] == NONE
-    }
-
-
-def _unclear(opened: dict[int, int]) -> Finding:
-    """`opened`: how many calls each rank has open."""
-    return Finding(
-        "inconclusive",
-        POSSIBLE,
-        "Calls are outstanding, but the dumps do not show who keeps them from finishing.",
-        evidence=tuple(f"rank {r}: {n} open call{'s' * (n > 1)}" for r, n in list(opened.items())[:8]),
-        next_steps=("collect the dumps of all ranks and look again",),
-    )
-
-
-def _maybe_dead(case: Case) -> Finding:
-    """gloo retires a call when it fails, too: when a peer dies, the survivors' calls all look finished.
-
-    Where most dumps are missing, the folder is just not complete.
-    """
-    missing = case.job.missing
-    few = case.mostly_here
-    return Finding(
-        "no-dump" if few else "inconclusive",
-        POSSIBLE,
-        f"Every recorded call looks finished, but {who(missing)} left no dump, and gloo shows failed calls so, too.",
-        ranks=missing if few else (),
-        evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in list(case.job.ranks)[:8]),
-        next_steps=(kernel_log(case, missing[0]), f"read the end of the log of {who(missing)}"),
-    )
-
-
-def _no_hang(case: Case, why: str) -> Finding:
-    ranks = list(case.job.ranks)
-    return Finding(
-        "no-hang",
-        LIKELY,
-        f"No communication is stuck here: {why}. If the job makes no progress, look outside communication.",
-        evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in ranks[:8]),
-        next_steps=(look_at(case, ranks[0]),) if ranks else (),
-    )

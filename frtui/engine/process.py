@@ -51,7 +51,12 @@ def _last_seen(rank: Rank) -> int:
 
 def left(job: Job, rank: Rank) -> bool:
     """It ended while others went on: with an exception of its own, killed, or in order."""
-    return failed(rank) or lost(job, rank) or bool(rank.ended and not rank.call_errors)
+    return broke(job, rank) or bool(rank.ended and not rank.call_errors)
+
+
+def broke(job: Job, rank: Rank) -> bool:
+    """It ended as nobody meant it to: with an exception of its own, or killed while others went on."""
+    return failed(rank) or lost(job, rank)
 
 
 def judged_stuck(rank: Rank) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from frtui.engine import process
 from frtui.engine.agree import describe
 from frtui.engine.case import Case
 from frtui.engine.finding import Beside, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
 from frtui.model import NONE, Call, Frame, Signature
+from frtui.stacks import call_site, program
 from frtui.text import ranges, together
 
 
@@ -147,6 +149,16 @@ def look_at(case: Case, rank: int) -> str:
     dump = case.job.ranks.get(rank)
     pid = dump.pid if dump and dump.pid > 0 else "PID"
     return f"on {host(case, rank)}: `py-spy dump --native --pid {pid}` shows what rank {rank} is doing"
+
+
+def where_it_was(case: Case, rank: int) -> tuple[str, ...]:
+    """The line that a rank ended at or was in, where the recorder saw it; else, if it runs, what shows it."""
+    dump = case.job.ranks[rank]
+    frames = program(dump.error.stack if dump.error else dump.threads[0].stack if dump.threads else ())
+    if frames and (site := call_site(frames)):
+        why = f"it raised {dump.error.type}" if dump.error else "it did not come back from there"
+        return (f"look at {site.place}, where rank {rank} was: find out why {why}",)
+    return () if process.ended(dump) else (look_at(case, rank),)
 
 
 def kernel_log(case: Case, rank: int) -> str:

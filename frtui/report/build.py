@@ -71,7 +71,7 @@ def _finding(job: Job, finding: Finding) -> Facts:
         "next_steps": list(finding.next_steps),
         "last_calls": [_last_call(job, rank) for rank in described if rank in job.ranks],
         "stack": _stack(job, finding),
-        "processes": [processes.facts(job.ranks[rank]) for rank in finding.ranks if processes.told(job, rank)],
+        "processes": [processes.facts(job.ranks[rank]) for rank in described if processes.told(job, rank)],
     }
 
 

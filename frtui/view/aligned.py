@@ -214,6 +214,7 @@ def both(op: str, told: str, room: int) -> str:
 
 WHY_NOT = {
     "no-dump": "without a dump there are no calls to line up",
+    "rank-ended": "its calls show no difference; what ended it is in the Call pane",
     "no-hang": "nobody did otherwise",
     "inconclusive": "the dumps do not show who did otherwise",
     "group-deadlock": "no witness tells which order is right; w shows who waits for whom",

@@ -118,7 +118,7 @@ def title(index: Index, call: Call, finding: Finding | None, width: int) -> list
         kind = ""  # the first pane says it, too
     group = label(name, max(6, width - cells(told + rest + kind) - 2))
     lines: list[Line] = [[(told, "bold"), (f"  {group}{rest}", "plain"), (kind, "bad")]]
-    if finding and blamed and not meant:
+    if finding and blamed and not meant and finding.group is not None:
         lines += labelled("before", f"the blamed {call_name(index.job, finding, max(24, width - 19))}", width, "warn")
     return lines
 

@@ -1,6 +1,7 @@
-"""Two ranks, of which rank 0 makes one all_reduce too many: the job gets stuck, and ends after a second.
+"""Two ranks, of which rank 0 makes one all_reduce too many: the job gets stuck, and ends.
 
-On gloo where there are no two GPUs, else on NCCL. From a clone, or with frtui installed, either of
+On gloo where there are no two GPUs, else on NCCL, which ends it at the timeout of 20 seconds. From a clone, or with
+frtui installed, either of
 
     torchrun --nproc-per-node 2 -m recorder --prefix /tmp/crash/rank_ -m recorder.examples.crash
     RECORDER=1 TORCH_FR_DUMP_TEMP_FILE=/tmp/crash/rank_ torchrun --nproc-per-node 2 -m recorder.examples.crash
@@ -28,7 +29,7 @@ def main() -> None:
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpus else torch.device("cpu")
     if on_gpus:
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if on_gpus else "gloo", timeout=timedelta(seconds=1))
+    dist.init_process_group("nccl" if on_gpus else "gloo", timeout=timedelta(seconds=20))
     rank = dist.get_rank()
 
     a = torch.full((3, 4), float(rank), device=device)

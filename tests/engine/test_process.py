@@ -132,6 +132,58 @@ def test_an_exception_means_that_the_job_is_not_merely_running(judge: Judge) -> 
     assert [f.kind for f in judge(stopped)] == ["no-hang"]
 
 
+@pytest.mark.parametrize("calls", [0, 2])
+def test_who_ended_while_no_call_was_stuck(judge: Judge, calls: int) -> None:
+    """The launcher stops the others between two calls, or before their first."""
+    raw = dump(steps(calls), pg_config=world(4))
+    ranks = {r: recorded(raw, r, [thread(*SLEEPS)], reason="SIGTERM") for r in range(4)}
+    assert judge(ranks)[0].kind == "no-hang"
+    for stopped in ("KeyboardInterrupt", "SystemExit"):
+        assert judge({r: {**raw, "exception": failure(stopped, "")} for r, raw in ranks.items()})[0].kind == "no-hang"
+    [found] = judge({**ranks, 1: {**ranks[1], "exception": failure()}})
+    assert (found.kind, found.ranks, found.confidence, found.group) == ("rank-ended", (1,), "proven", None)
+    assert found.summary.startswith("Rank 1 ended with ValueError: boom at train.py:20; no call")
+    assert found.site is not None
+    assert found.site.place == "/job/train.py:20"
+    assert found.focus == ((1, calls - 1) if calls else None)
+    assert found.next_steps == ("look at /job/train.py:20, where rank 1 was: find out why it raised ValueError",)
+    both = {**ranks, **{r: {**recorded(raw, r, dumped_ns=DUMPED - r), "exception": failure()} for r in (1, 2)}}
+    [found] = judge(both)
+    assert (found.ranks, found.summary.startswith("Rank 2 ended")) == ((1, 2), True)
+    assert ", the first of ranks 1-2 to end; no call" in found.summary
+
+
+def test_who_was_killed_while_no_call_was_stuck(judge: Judge) -> None:
+    [found] = judge({r: recorded(idle(), r, **(KILLED if r == 1 else {})) for r in range(4)})
+    assert (found.kind, found.ranks, found.confidence) == ("rank-ended", (1,), "proven")
+    assert found.summary.startswith("The process of rank 1 (pid 4711 on host-a) was gone when the observer wrote")
+    assert "killed process" in found.next_steps[0]
+
+
+def test_who_ended_where_it_is_not_known_whom_a_call_waits_for(judge: Judge) -> None:
+    ranks = {r: recorded(idle(), r) for r in range(4)}
+    ranks[0] = recorded(dump([*steps(2), entry(2, "recv 0<-?", p2p_seq=1, state=OPEN)], pg_config=world(4)))
+    assert judge(ranks)[0].kind == "inconclusive"
+    [found] = judge({**ranks, 1: {**ranks[1], "exception": failure()}})
+    assert (found.kind, found.ranks, found.confidence) == ("rank-ended", (1,), "possible")
+
+
+@pytest.mark.parametrize(("here", "kind", "blamed"), [((0, 2, 3), "no-dump", (1,)), ((0,), "inconclusive", ())])
+def test_before_the_first_call_a_rank_without_a_dump_is_the_suspect(
+    judge: Judge, here: tuple[int, ...], kind: str, blamed: tuple[int, ...]
+) -> None:
+    [found] = judge({r: recorded(dump([], pg_config=world(4)), r, [thread(*SLEEPS)]) for r in here})
+    assert (found.kind, found.ranks, found.confidence) == (kind, blamed, "possible")
+    assert "rank 0 was in: sleep_forever (train.py:13) ← main (train.py:30)" in found.evidence
+
+
+def test_nothing_is_stuck_and_the_recorder_tells_what_the_ranks_are_in(judge: Judge) -> None:
+    [found] = judge({r: recorded(idle(), r, [thread(*SLEEPS)]) for r in range(4)})
+    assert (found.kind, found.ranks) == ("no-hang", ())
+    assert "rank 3 was in: sleep_forever (train.py:13) ← main (train.py:30)" in found.evidence
+    assert found.next_steps[0].startswith("look at /job/train.py:13, where rank 0 was")
+
+
 def test_of_two_that_ended_the_first_is_the_reason(judge: Judge) -> None:
     ranks = {r: recorded(waiting(), r) for r in (0, 3)}
     ranks |= {r: recorded(idle(), r, dumped_ns=DUMPED - r * SECOND) for r in (1, 2)}

@@ -47,7 +47,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             elif way == "both":  # what is asked for on the command line counts
                 more.update(RECORDER="1", TORCH_FR_DUMP_TEMP_FILE=str(folder / "elsewhere" / PREFIX))
             on = [] if way == "variable" else recorder(folder)
-            command = torchrun(2, *on, "-m", EXAMPLE)
+            # The launcher stops a rank that is not quick enough to say why it ends: it shall look once a second.
+            command = torchrun(2, "--monitor-interval", "1", *on, "-m", EXAMPLE)
             jobs.append((stack.enter_context(running(command, folder / "job.log", **more)), folder / "job.log"))
         for job, log in jobs:
             wait_for(lambda job=job: job.poll() is not None, log)  # type: ignore[misc]

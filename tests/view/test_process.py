@@ -11,6 +11,7 @@ import pytest
 from frtui.engine import diagnose
 from frtui.load import load
 from frtui.text import clean
+from frtui.view import aligned
 from frtui.view.panes import NAMES, Panes
 from frtui.view.rows import plain
 from frtui.view.select import ACROSS, Selection
@@ -79,6 +80,23 @@ def test_an_exception_and_where_it_was_raised(tmp_path: Path) -> None:
     assert "▶ step           /job/train.py:20" in lines
     assert "  … 2 threads more (c shows)" in lines
     assert "  raised ValueError  last call" in said(made, "ranks")[0]
+
+
+@pytest.mark.parametrize("calls", [0, 2])
+def test_an_exception_that_no_call_waits_for(tmp_path: Path, calls: int) -> None:
+    raw = dump([entry(n + 1) for n in range(calls)], pg_config=CONFIG)
+    ranks = {r: recorded(raw, r, [thread(*SLEEPS)]) for r in range(4)} | {
+        1: {**recorded(raw, 1), "exception": failure()}
+    }
+    job = load(write(tmp_path, ranks, "rank_{}"))
+    made = Panes(job, tuple(diagnose(job)))
+    assert said(made, "findings")[0].split() == ["✗", "rank-ended", "proven", "rank", "1", "train.py:20"]
+    assert (made.first().rank, made.first().row) == (1, calls - 1 if calls else None)
+    lines = said(made, "call")
+    assert "raised  ValueError: boom" in lines
+    assert "▶ step           /job/train.py:20" in lines
+    assert not any(line.startswith("before") for line in lines)
+    assert aligned.why_not(made.findings, made.first()).startswith("its calls show no difference")
 
 
 def test_a_process_that_is_gone(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def misbehave(fault: str) -> None:
         never_reach()
     elif fault == "lock":
         hold_the_interpreter_lock()
-    elif fault == "exception":
+    elif fault in ("exception", "apart"):
         raise ValueError("boom [/bold]\x1b[31m")
     elif fault == "exit":
         sys.exit(3)
@@ -52,6 +52,8 @@ def main(fault: str, timeout: float) -> None:
     dist.all_reduce(tensor)
     if rank == BAD:
         misbehave(fault)
+    elif fault == "apart":  # no call waits for the one that fails
+        never_reach()
     dist.all_reduce(torch.ones(8, 8 if fault == "size" and rank == BAD else 4))
     dist.destroy_process_group()
 
