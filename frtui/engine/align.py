@@ -9,7 +9,7 @@ out, added, swapped or replaced.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import itemgetter
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -36,6 +36,9 @@ class Edit(NamedTuple):
 BAND = 12
 """Sequences are compared up to so many calls apart. Wider costs time and finds nothing more: a rank
 that left out a dozen calls of one group has lost more than a call."""
+WIDTH = 2 * BAND + 1
+NEVER = -(10**12)
+"""The score of what can't be."""
 
 SAME, ELSEWHERE, REPLACED, UNRELATED, GAP, SWAP = 2, -1, -3, -7, -4, -1
 """Scores. The same call from another line is ordinary (rank 0 logs); other arguments at the same line
@@ -48,6 +51,7 @@ def alike(a: Token, b: Token) -> bool:
     return a.key == b.key or -1 in (a.key, b.key)
 
 
+@lru_cache(maxsize=1 << 16)
 def score(a: Token, b: Token) -> int:
     """How well two calls match as one and the same.
 
@@ -65,55 +69,99 @@ def script(subject: Sequence[Token], reference: Sequence[Token], foreseen: Seque
     What remains of the longer one is no edit: the other rank has not got there yet. `foreseen` calls come
     after the reference; a match with them is possible, but proves nothing and scores nothing.
     """
-    recorded = len(reference)
-    reference = [*reference, *foreseen]
+    pair = _Pair(subject, [*reference, *foreseen], len(reference))
     start = 0
-    while start < min(len(subject), len(reference)) and subject[start] == reference[start]:
+    while start < min(len(pair.a), len(pair.b)) and pair.a[start] == pair.b[start]:
         start += 1
-    edits = [Edit("same", n, n) for n in range(start)]
-    return edits + _banded(subject, reference, start, recorded)
+    return [Edit("same", n, n) for n in range(start)] + _banded(pair, start)
 
 
-def _banded(a: Sequence[Token], b: Sequence[Token], start: int, recorded: int) -> list[Edit]:
-    best: dict[tuple[int, int], tuple[int, str]] = {(start, start): (0, "")}
-    end, end_score = (start, start), None
-    for i in range(start, len(a) + 1):
-        for j in range(max(start, i - BAND), min(len(b), i + BAND) + 1):
-            if (i, j) != (start, start):
-                best[i, j] = _cell(best, a, b, i, j, recorded)
-            if i == len(a) or j == len(b):
-                here = (best[i, j][0], i + j)
-                # On equal scores the later wins: that `a` made a call is on record, that it left one out is not.
-                if end_score is None or here >= end_score:
-                    end, end_score = (i, j), here
-    return _trace(best, a, b, end)
+class _Pair(NamedTuple):
+    """Two sequences of which each call of `a` is compared with those at most BAND before and after it in `b`."""
+
+    a: Sequence[Token]
+    b: Sequence[Token]
+    recorded: int
+    """So many of `b` were made; the others are foreseen."""
+
+    def columns(self, i: int, start: int) -> range:
+        """Of the row of `i` calls of `a`, of which column d is that of `i - BAND + d` calls of `b`."""
+        return range(max(0, start - i + BAND), min(WIDTH, len(self.b) - i + BAND + 1))
+
+    def same_from(self, d: int) -> int:
+        """The row from which all that is left in this column is the same."""
+        shift = d - BAND
+        i = min(len(self.a), len(self.b) - shift)
+        while i > max(0, -shift) and self.a[i - 1] == self.b[i - 1 + shift]:
+            i -= 1
+        return i
+
+    def most(self, i: int, d: int) -> int:
+        """What is gained if all that is left matches."""
+        return SAME * max(0, min(len(self.a) - i, self.recorded - (i - BAND + d)))
 
 
-def _cell(
-    best: dict[tuple[int, int], tuple[int, str]],
-    a: Sequence[Token],
-    b: Sequence[Token],
-    i: int,
-    j: int,
-    recorded: int,
-) -> tuple[int, str]:
-    # On equal scores the first wins: in a run of equal calls the gap then lies at its end, where the others wait.
-    options = []
-    if (i, j - 1) in best:
-        options.append((best[i, j - 1][0] + GAP, "skip"))
-    if (i - 1, j) in best:
-        options.append((best[i - 1, j][0] + GAP, "extra"))
-    if (i - 1, j - 1) in best:
-        match = score(a[i - 1], b[j - 1])
-        options.append((best[i - 1, j - 1][0] + (match if j <= recorded else min(match, 0)), "pair"))
+def _banded(pair: _Pair, start: int) -> list[Edit]:
+    a, b, _ = pair
+    above_that = above = [NEVER] * (WIDTH + 1)
+    ways: list[list[str]] = []
+    end, end_score = (start, start), (NEVER, 0)
+    same_from: dict[int, int] = {}
+    for i in range(start, min(len(a), len(b) + BAND) + 1):
+        row, way = _row(pair, i, start, above, above_that)
+        ways.append(way)
+        for d in pair.columns(i, start) if i == len(a) else pair.columns(i, start)[-1:]:
+            j = i - BAND + d
+            # On equal scores the later wins: that `a` made a call is on record, that it left one out is not.
+            if (i == len(a) or j == len(b)) and (row[d], i + j) >= end_score:
+                end, end_score = (i, j), (row[d], i + j)
+        best = row.index(max(row))
+        if best not in same_from:
+            same_from[best] = pair.same_from(best)
+        if i >= same_from[best] and _settled(pair, i, best, row, above, end_score[0]):
+            j = i - BAND + best
+            rest = [Edit("same", i + n, j + n) for n in range(min(len(a) - i, len(b) - j))]
+            return _trace(pair, ways, start, (i, j)) + rest
+        above_that, above = above, row
+    return _trace(pair, ways, start, end)
+
+
+def _row(pair: _Pair, i: int, start: int, above: list[int], above_that: list[int]) -> tuple[list[int], list[str]]:
+    """The best score of each column, and the last step on the way to it."""
+    a, b, recorded = pair
+    row, way = [NEVER] * (WIDTH + 1), [""] * WIDTH  # the last score, which is also at -1, is outside the band
+    for d in pair.columns(i, start):
+        j = i - BAND + d
+        # On equal scores the first wins: in a run of equal calls the gap then lies at its end, where the others wait.
+        best, how = (row[d - 1] + GAP, "skip") if (i, j) != (start, start) else (0, "")
+        if above[d + 1] + GAP > best:
+            best, how = above[d + 1] + GAP, "extra"
+        if above[d] > NEVER:
+            match = score(a[i - 1], b[j - 1])
+            match = match if j <= recorded else min(match, 0)
+            if above[d] + match > best:
+                best, how = above[d] + match, "pair"
+        if above_that[d] + SWAP > best and _swapped(pair, i, j):
+            best, how = above_that[d] + SWAP, "swap"
+        row[d], way[d] = best, how
+    return row, way
+
+
+def _settled(pair: _Pair, i: int, best: int, row: list[int], above: list[int], ended: int) -> bool:
+    """Whether nothing can catch up with the column `best` of row `i`, from which on all is the same."""
+    others = [row[d] + pair.most(i, d) for d in range(WIDTH) if d != best]
+    past = [above[d] + SWAP + pair.most(i + 1, d) for d in range(WIDTH)]  # a swap leaves this row out
+    return row[best] + pair.most(i, best) > max(ended, *others, *past)
+
+
+def _swapped(pair: _Pair, i: int, j: int) -> bool:
+    a, b, recorded = pair
     # A call made twice is an extra one, whatever is foreseen to come again later.
     repeated = j > recorded and i > 2 and a[i - 3] == a[i - 2]
-    if (i - 2, j - 2) in best and _crossed(a[i - 2], a[i - 1], b[j - 2], b[j - 1]) and not repeated:
-        options.append((best[i - 2, j - 2][0] + SWAP, "swap"))
-    return max(options, key=itemgetter(0))
+    return not repeated and crossed(a[i - 2], a[i - 1], b[j - 2], b[j - 1])
 
 
-def _crossed(a: Token, b: Token, c: Token, d: Token) -> bool:
+def crossed(a: Token, b: Token, c: Token, d: Token) -> bool:
     """Whether a, b are the calls c, d in the other order; by line where the arguments are the same."""
     if a.key == b.key:
         return a.site == d.site != b.site == c.site and -1 not in (a.site, b.site) and a.key == c.key == d.key
@@ -123,17 +171,14 @@ def _crossed(a: Token, b: Token, c: Token, d: Token) -> bool:
 _STEP = {"pair": (1, 1), "extra": (1, 0), "skip": (0, 1), "swap": (2, 2)}
 
 
-def _trace(
-    best: dict[tuple[int, int], tuple[int, str]], a: Sequence[Token], b: Sequence[Token], end: tuple[int, int]
-) -> list[Edit]:
+def _trace(pair: _Pair, ways: Sequence[Sequence[str]], start: int, end: tuple[int, int]) -> list[Edit]:
     edits = []
     i, j = end
-    while best[i, j][1]:
-        op = best[i, j][1]
+    while op := ways[i - start][j - i + BAND]:
         di, dj = _STEP[op]
         i, j = i - di, j - dj
         if op == "pair":
-            op = "same" if alike(a[i], b[j]) else "replace"
+            op = "same" if alike(pair.a[i], pair.b[j]) else "replace"
         edits.append(Edit(op, i, j))
     return edits[::-1]
 
