@@ -15,6 +15,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Executor, Future
 from typing import IO, Any, Callable, TypeVar
 
@@ -24,6 +25,8 @@ _MMAP_THRESHOLD, _LARGE = -3, 1 << 17
 """mallopt(3): blocks of so many bytes are mapped each for itself."""
 MOST = 8
 """Workers: a login node has other users."""
+PAUSE = 0.5
+"""Seconds that who has no process waits with its next task, which fails: the others shall get to the rest."""
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from frtui.load import workers; workers.serve()"
 _Task = tuple["Future[Any]", bytes]
 
@@ -52,8 +55,16 @@ class Workers(Executor):
     def __init__(self, number: int) -> None:
         """Raises OSError when no process can be started."""
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
-        self._processes = [_start() for _ in range(number)]
-        self._threads = [threading.Thread(target=self._feed, args=(p,), daemon=True) for p in self._processes]
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._threads: list[threading.Thread] = []
+        self._lock, self._killed = threading.Lock(), False
+        try:
+            for _ in range(number):
+                self._processes.append(_start())
+        except OSError:
+            self.shutdown(cancel_futures=True)
+            raise
+        self._threads = [threading.Thread(target=self._feed, args=(n,), daemon=True) for n in range(number)]
         for thread in self._threads:
             thread.start()
 
@@ -64,35 +75,44 @@ class Workers(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """`cancel_futures`: end the processes at once, whatever they are at."""
-        for process in self._processes if cancel_futures else ():
-            process.kill()
+        if cancel_futures:
+            with self._lock:
+                self._killed = True
+                for process in self._processes:
+                    process.kill()
         for _ in self._processes:
             self._tasks.put(None)
         for thread in self._threads if wait else ():
             thread.join()
 
-    def _feed(self, process: subprocess.Popen[bytes]) -> None:
-        """One task after the other, until there is a None; a task whose worker dies fails."""
-        assert process.stdin is not None
-        assert process.stdout is not None
+    def _feed(self, n: int) -> None:
+        """One task after the other, until there is a None; a task whose process dies fails, and it alone."""
         while (task := self._tasks.get()) is not None:
             future, data = task
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                _send(process.stdin, data)
-                done, value = pickle.loads(_receive(process.stdout))
-            except (OSError, EOFError):
+                done, value = _ask(self._processes[n], data)
+            except Exception:  # or an answer of which only a part has come
                 future.set_exception(RuntimeError("a process that reads dumps has died, perhaps for want of memory"))
+                self._replace(n)
                 continue
             if done:
                 future.set_result(value)
             else:
                 future.set_exception(value)
-        for stream in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                stream.close()
-        process.wait()
+        _end(self._processes[n])
+
+    def _replace(self, n: int) -> None:
+        """Another process for what this thread gets next."""
+        self._processes[n].kill()
+        _end(self._processes[n])
+        try:
+            with self._lock:
+                if not self._killed:
+                    self._processes[n] = _start()
+        except OSError:
+            time.sleep(PAUSE)
 
 
 def serve() -> None:
@@ -118,6 +138,23 @@ def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-S", "-E", "-c", program], stdin=pipe, stdout=pipe, start_new_session=True
     )
+
+
+def _ask(process: subprocess.Popen[bytes], task: bytes) -> tuple[bool, Any]:
+    """Whether it was done, and with what result or exception. Raises whatever comes of a process that dies."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    _send(process.stdin, task)
+    done, value = pickle.loads(_receive(process.stdout))
+    return done, value
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if stream is not None:
+                stream.close()
+    process.wait()
 
 
 def _send(stream: IO[bytes], data: bytes) -> None:

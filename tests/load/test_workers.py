@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import time
 from concurrent.futures import Executor, Future
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -79,13 +80,54 @@ def kill_yourself() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_process_that_dies_fails_its_task_and_the_next_ones_it_would_get() -> None:
-    with Workers(1) as pool:
-        died = pool.submit(kill_yourself)
+def answer_and_die() -> None:
+    """The answer's length comes, and a part of it."""
+    for number in range(3, 20):  # the copy of stdout that answers go to
+        with contextlib.suppress(OSError):
+            os.write(number, (1000).to_bytes(8, "little") + b"a part")
+    kill_yourself()
+
+
+@pytest.mark.parametrize("dies", [kill_yourself, answer_and_die])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_process_that_dies_fails_its_task_alone(number: int, dies: Callable[[], None]) -> None:
+    """Another one takes its place, and no one takes the tasks that are left only to fail them."""
+    with Workers(number) as pool:
+        tasks = [pool.submit(dies) if n == 3 else pool.submit(divmod, n, 7) for n in range(40)]
         with pytest.raises(RuntimeError, match="has died"):
-            died.result(timeout=10)
-        with pytest.raises(RuntimeError, match="has died"):
-            pool.submit(os.getpid).result(timeout=10)
+            tasks[3].result(timeout=20)
+        assert [t.result(timeout=20) for n, t in enumerate(tasks) if n != 3] == [
+            divmod(n, 7) for n in range(40) if n != 3
+        ]
+    assert [process.returncode for process in pool._processes] == [0] * number
+
+
+def test_without_another_process_the_others_get_to_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left() -> None:
+        raise OSError("no memory")
+
+    with Workers(2) as pool:
+        monkeypatch.setattr(workers, "_start", none_left)
+        tasks = [pool.submit(kill_yourself), *(pool.submit(divmod, n, 7) for n in range(400))]
+        failed = [task for task in tasks if task.exception(timeout=20)]
+    assert tasks[0] in failed
+    assert len(failed) <= 3
+
+
+def test_where_not_all_processes_start_none_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    start = workers._start
+
+    def start_one() -> Any:
+        if started:
+            raise OSError("too many processes")
+        started.append(start())
+        return started[0]
+
+    monkeypatch.setattr(workers, "_start", start_one)
+    with pytest.raises(OSError, match="too many"):
+        Workers(2)
+    assert started[0].wait(timeout=10) == -signal.SIGKILL
 
 
 def test_what_a_task_raises_comes_back_and_what_it_prints_does_no_harm() -> None:
