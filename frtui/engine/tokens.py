@@ -6,7 +6,6 @@ from bisect import bisect_left
 from collections import abc
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Callable
 
 from frtui.engine.agree import argument_key, dtypes_recorded, unknown_content
 from frtui.engine.align import Token
@@ -26,15 +25,8 @@ class Sequence:
     """So many of the leading calls are finished."""
 
 
-class _Made(dict["tuple[int, int, int]", Token]):
-    """(signature, stack, group) -> its token, made when it is first asked for."""
-
-    def __init__(self, make: Callable[[tuple[int, int, int]], Token]) -> None:
-        self._make = make
-
-    def __missing__(self, what: tuple[int, int, int]) -> Token:
-        token = self[what] = self._make(what)
-        return token
+_What = tuple[int, int, int]
+"""Signature, stack and group, NONE where its kind does not count."""
 
 
 @dataclass
@@ -46,10 +38,10 @@ class Tokens:
     _keys: dict[int, int] = field(default_factory=dict)
     _sites: dict[int, Frame | None] = field(default_factory=dict)
     _forms: dict[tuple[int, int], int] = field(default_factory=dict)
+    _known: dict[_What, Token] = field(default_factory=dict)
     _dtypes: bool = True
 
     def __post_init__(self) -> None:
-        self._made = _Made(lambda what: self._token(*what, None))
         self._dtypes = dtypes_recorded(self.job)
 
     @property
@@ -121,8 +113,9 @@ class Tokens:
         """
         e = self.job.ranks[rank].entries
         in_group = list(map(e.group.__getitem__, rows)) if groups else [NONE] * len(rows)
-        made = zip(map(e.signature.__getitem__, rows), map(e.stack.__getitem__, rows), in_group)
-        known = _Made(lambda what: self._token(*what, ring)) if ring else self._made
+        made = list(zip(map(e.signature.__getitem__, rows), map(e.stack.__getitem__, rows), in_group))
+        known: dict[_What, Token] = {} if ring else self._known
+        known.update((what, self._token(*what, ring)) for what in set(made) - known.keys())
         tokens = tuple(map(known.__getitem__, made))  # a loop makes the same few calls again and again
         return Sequence(rank, tuple(rows), tokens, _before_any(rows, self.lanes.open[rank]))
 

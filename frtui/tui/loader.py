@@ -158,6 +158,9 @@ class Loader(Static):
         self.update(progress(now.files_done, now.files_total, now.bytes_done, now.bytes_total))
 
     def _work(self, stop: threading.Event) -> None:
+        if gc.get_freeze_count():  # what was shown before the job that is shown now is among it
+            gc.unfreeze()
+            gc.collect()
         # The collector would stop the screen for long while objects pile up.
         gc.disable()
         try:

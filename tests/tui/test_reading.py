@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from frtui.load import Cancelled, Progress
+from frtui.model import Job
 from frtui.tui.app import FrtuiApp
 from frtui.tui.loader import Folder, folder
 from frtui.view.panes import Panes
 from tests.dumps import dump, entry, write
 from tests.load.test_heads import job as behind
-from tests.tui.screens import loaded, opened, said, text
+from tests.tui.screens import loaded, main, opened, press, said, text
 from tests.view import jobs
 
 
@@ -151,3 +153,19 @@ async def test_a_folder_that_is_gone_keeps_the_job_on_the_screen(tmp_path: Path)
         await loaded(pilot)
         assert said(pilot).startswith("cannot read")
         assert "4 ranks" in text(pilot)
+
+
+async def test_what_was_shown_before_does_not_stay_in_memory(tmp_path: Path) -> None:
+    """Of what is read all day, the last job and at most the one before: pages and indexes are in cycles."""
+    jobs.stuck(tmp_path)
+    seen: list[weakref.ref[Job]] = []
+    async with opened(tmp_path, Folder(str(tmp_path), None, None)) as pilot:
+        for _ in range(4):
+            shown = main(pilot).panes
+            assert shown is not None
+            seen.append(weakref.ref(shown.job))
+            del shown
+            await press(pilot, *"x", "escape", "w", "escape", "m", "escape", "t", "escape", "4", "j", "1")
+            await pilot.press("r")
+            await loaded(pilot)
+    assert [job() is None for job in seen[:-1]] == [True] * 3
