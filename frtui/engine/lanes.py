@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
-from frtui.engine.drift import mended_numbers
 from frtui.model import NONE, Job, Rank, Signature
 
 
@@ -84,14 +83,8 @@ class Lanes:
     channels: dict[ChannelKey, Channel] = field(default_factory=dict)
     passing: set[int] = field(default_factory=set)
     """Groups in which somebody sends or receives."""
-    mended: dict[int, dict[int, int]] = field(default_factory=dict)
-    """rank -> row -> the number of a collective, where drift has made it another than its seq."""
     open: dict[int, list[int]] = field(default_factory=dict)
     """rank -> rows of its unfinished calls, oldest first."""
-
-    def number(self, rank: int, row: int) -> int:
-        """By which a collective is matched across ranks: its seq, less any drift."""
-        return self.mended[rank].get(row, self.job.ranks[rank].entries.seq[row])
 
     def lane(self, group: int, rank: int) -> Lane | None:
         return self.collectives.get(group, {}).get(rank)
@@ -134,15 +127,14 @@ def build(job: Job, check: Callable[[], None] | None = None) -> Lanes:
 def _add_rank(lanes: Lanes, rank: Rank) -> None:
     e = rank.entries
     by_group = _by_group(rank)
-    mended = lanes.mended[rank.rank] = mended_numbers(lanes.job, rank, by_group)
     p2p = 1 in e.p2p
     for group, rows in by_group.items():
         mine = rows
         if p2p or NONE in e.seq:
             mine = array("i", [row for row in rows if not e.p2p[row] and e.seq[row] != NONE])
         if mine:
-            seqs = [mended.get(row, e.seq[row]) for row in mine] if mended else list(map(e.seq.__getitem__, mine))
-            lanes.collectives.setdefault(group, {})[rank.rank] = Lane(mine, array("q", seqs))
+            seqs = array("q", list(map(e.seq.__getitem__, mine)))
+            lanes.collectives.setdefault(group, {})[rank.rank] = Lane(mine, seqs)
     if p2p:
         for row in rank.calls:
             if e.p2p[row]:

@@ -123,7 +123,7 @@ class Waits:
         e = self.lanes.job.ranks[rank].entries
         if e.p2p[row]:
             return StuckCall(e.group[row], e.p2p_seq[row], True, rank, row)
-        return StuckCall(e.group[row], self.lanes.number(rank, row))
+        return StuckCall(e.group[row], e.seq[row])
 
     def row(self, rank: int, call: StuckCall) -> int | None:
         """Row in which `rank` made the call; None where it did not, or where the ring lacks it."""
@@ -175,7 +175,7 @@ def _finished_by_others(lanes: Lanes, rank: int, known: dict[tuple[int, int], bo
     for row in lanes.open[rank]:
         if e.p2p[row] or canonical(lanes.job.signatures[e.signature[row]].op) not in SYNCHRONISING:
             continue
-        call = e.group[row], lanes.number(rank, row)
+        call = e.group[row], e.seq[row]
         if call not in known:
             known[call] = any(_finished(lanes, other, *call) for other in lanes.job.groups[call[0]].ranks)
         rows += [row] if known[call] else []

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from frtui.load import batches
+from frtui.load import batches, drift
 from frtui.load.columns import SIGNATURE_KEYS, Faults, Signatures, Stacks, flags, floats, integers, operation, times
 from frtui.load.config import GroupName, as_dict, config, status
 from frtui.load.errors import Odd, Unusable
@@ -154,6 +154,7 @@ def _fill(dump: Dump, source: Source, faults: Faults, budget: Budget) -> None:
     batches.fold(e, signatures, source.has("p2p_seq_id"))
     dump.calls = rows if e.call == rows else array("i", [row for row, call in enumerate(e.call) if row == call])
     dump.signatures, dump.stacks = list(signatures.table), list(stacks.table)
+    drift.mend(e, dump.calls, dump.signatures)
     if isinstance(source, Tiles) and faults.count > before:
         raise Odd  # they were counted once a kind, and not for each entry
 
