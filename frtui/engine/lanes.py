@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
@@ -106,18 +106,22 @@ class Lanes:
 
     def peer(self, key: ChannelKey, sending: bool, n: int) -> Part | None:
         """The other side of the n-th send (or recv) of a channel; None where it was not made."""
-        channel = self.channels[key]
-        side, index = (channel.recvs, n + channel.offset) if sending else (channel.sends, n - channel.offset)
+        channel, index = self.channels[key], self.peer_index(key, sending, n)
+        side = channel.recvs if sending else channel.sends
         return side[index] if 0 <= index < len(side) else None
 
+    def peer_index(self, key: ChannelKey, sending: bool, n: int) -> int:
+        """Index of the other side; negative where it fell out of the ring."""
+        return n + self.channels[key].offset * (1 if sending else -1)
 
-def build(job: Job, check: Callable[[], None] | None = None) -> Lanes:
-    """Sort the calls of every rank into lanes. `check` is called before each rank; what it raises ends this."""
+
+def build(job: Job, check: Callable[[], None] | None = None, ranks: Iterable[int] | None = None) -> Lanes:
+    """Sort the calls of `ranks` (None: all) into lanes. `check` is called before each; what it raises ends this."""
     lanes = Lanes(job)
-    for rank in job.ranks.values():
+    for rank in job.ranks if ranks is None else ranks:
         if check is not None:
             check()
-        _add_rank(lanes, rank)
+        _add_rank(lanes, job.ranks[rank])
     lanes.passing = {group for group, _, _ in lanes.channels}
     for key, channel in lanes.channels.items():
         channel.offset = _offset(lanes, key, channel)

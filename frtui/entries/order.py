@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from frtui.model import NONE, Job
+from frtui.engine.lanes import Lanes
+from frtui.model import NONE
 
 
 class Key(NamedTuple):
-    """What matches an entry across ranks; never its place in the ring."""
+    """What matches an entry across ranks, wherever it lies in their rings."""
 
     group: int
     collective: bool
@@ -19,7 +20,7 @@ class Key(NamedTuple):
     """`collective_seq_id`; of a send or recv NONE where its peers are known, else `p2p_seq_id`."""
     peers: tuple[int, int]
     nth: int
-    """How many entries of the rank have the same key before this one: batches, and sends of one pair."""
+    """How many with the same key come before this one: batches, and of one pair its sends or its recvs."""
 
     @property
     def number(self) -> str:
@@ -28,19 +29,34 @@ class Key(NamedTuple):
         return f"p2p {self.nth + 1 if self.seq == NONE else self.seq}"
 
 
-def placed(job: Job, rank: int, groups: frozenset[int]) -> dict[Key, int]:
-    """The rows of one rank by key, oldest first."""
-    e, seen, rows = job.ranks[rank].entries, Counter[Key](), {}
+def placed(lanes: Lanes, rank: int, groups: frozenset[int]) -> dict[Key, int]:
+    """The rows of one rank by key, oldest first. `lanes` has that rank, and those that it stands beside."""
+    job = lanes.job
+    e = job.ranks[rank].entries
+    keys: list[tuple[Key, int]] = []
     for row in range(len(e)):
         group = e.group[row]
-        if group not in groups:
-            continue
-        peers = job.endpoints(group, job.signatures[e.signature[row]]) if e.p2p[row] else (NONE, NONE)
-        seq = e.seq[row] if not e.p2p[row] else e.p2p_seq[row] if NONE in peers else NONE
-        first = Key(group, not e.p2p[row], seq, peers, 0)
-        rows[first._replace(nth=seen[first])] = row
-        seen[first] += 1
+        if group in groups:
+            peers = job.endpoints(group, job.signatures[e.signature[row]]) if e.p2p[row] else (NONE, NONE)
+            seq = e.seq[row] if not e.p2p[row] else e.p2p_seq[row] if NONE in peers else NONE
+            keys.append((Key(group, not e.p2p[row], seq, peers, 0), row))
+    seen: Counter[Key] = Counter()
+    starts = {key: _start(lanes, rank, key, count) for key, count in Counter(key for key, _ in keys).items()}
+    rows: dict[Key, int] = {}
+    for key, row in keys:
+        rows[key._replace(nth=starts[key] + seen[key])] = row
+        seen[key] += 1
     return rows
+
+
+def _start(lanes: Lanes, rank: int, key: Key, count: int) -> int:
+    """What the first of a key's `count` entries counts as: of a pair whose rings start apart, not always 0."""
+    channel = lanes.channels.get((key.group, *key.peers))
+    if channel is None:
+        return 0
+    side, behind = (channel.sends, channel.offset) if key.peers[0] == rank else (channel.recvs, -channel.offset)
+    # The members of a batch of which the ring has lost some stand before all that the channel knows.
+    return max(0, behind) + len(side) - count
 
 
 def merged(columns: Mapping[int, Mapping[Key, int]]) -> Iterator[Key]:

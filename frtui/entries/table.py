@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from frtui.engine.lanes import build
 from frtui.entries.flat import finished
 from frtui.entries.order import Key, merged, placed
 from frtui.model import Job
@@ -22,7 +23,8 @@ def table(job: Job, ranks: Sequence[int], groups: frozenset[int], stack: bool) -
     from tabulate import tabulate
 
     index = Index(job)
-    columns = {rank: placed(job, rank, groups) for rank in ranks}
+    lanes = build(job, ranks=ranks)
+    columns = {rank: placed(lanes, rank, groups) for rank in ranks}
     rows = []
     for key in merged(columns):
         cells = [_cell(index, rank, columns[rank], key, stack) for rank in ranks]

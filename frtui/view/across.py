@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from frtui.model import NONE, Call, Job, Signature
@@ -46,17 +47,20 @@ def across(index: Index, group: int, seq: int) -> Across:
 
 def across_p2p(index: Index, call: Call) -> Across:
     """A send, a recv or a batch of them beside the calls of its peers that answer it."""
-    job, here, absent = index.job, [(call.rank, call.row)], {}
-    for signature in call.signature.parts or (call.signature,):
-        peer = other_side(job, call, signature)
-        if peer == NONE or peer in absent or peer in dict(here):
+    job, here, absent = index.job, {call.rank: call.row}, {}
+    peers = [other_side(job, call, signature) for signature in call.signature.parts or (call.signature,)]
+    found = answers(index, call, peers)
+    for peer in dict.fromkeys(peers):
+        row = found.get(peer)
+        if peer in (NONE, call.rank):
             continue
-        row = answer(index, call, signature, peer)
-        if row == NONE:
+        if row is None:
             absent[peer] = NO_DUMP if peer in index.missing else NO_MATCH
+        elif row == NONE:
+            absent[peer] = FELL_OUT
         else:
-            here.append((peer, row))
-    return Across(alike(index, sorted(here)), by_reason(absent))
+            here[peer] = row
+    return Across(alike(index, sorted(here.items())), by_reason(absent))
 
 
 def alike(index: Index, calls: list[tuple[int, int]]) -> tuple[Same, ...]:
@@ -94,27 +98,21 @@ def other_side(job: Job, call: Call, signature: Signature) -> int:
     return dst if src == call.rank else src
 
 
-def answer(index: Index, call: Call, signature: Signature, peer: int) -> int:
-    """The peer's row that answers a send or recv: the n-th on the same pair of ranks.
+def answers(index: Index, call: Call, peers: Iterable[int]) -> dict[int, int]:
+    """The row of each peer that answers a send, a recv or a batch; NONE where it fell out of the peer's ring."""
+    from frtui.engine import lanes  # not above, as in `Index`
 
-    Where a ring wrapped, counting from its start means nothing: then the equal `p2p_seq_id`, if any.
-    """
-    if peer not in index.job.ranks:
-        return NONE
-    pair = index.job.endpoints(call.group, signature)
-    rows = [row for row in index.rows(peer, call.group) if pair in pairs(index, peer, row, call.group)]
-    if any(index.job.ranks[rank].wrapped for rank in (call.rank, peer)):
-        seqs = index.job.ranks[peer].entries.p2p_seq
-        return next((row for row in rows if seqs[row] == call.p2p_seq), NONE)
-    own = [r for r in index.rows(call.rank, call.group) if pair in pairs(index, call.rank, r, call.group)]
-    nth = own.index(call.row) if call.row in own else len(rows)  # a stranger's rank may send what is none of its own
-    return rows[nth] if nth < len(rows) else NONE
-
-
-def pairs(index: Index, rank: int, row: int, group: int) -> set[tuple[int, int]]:
-    """The (sender, receiver) pairs that one call serves."""
-    signature = index.job.signatures[index.job.ranks[rank].entries.signature[row]]
-    return {index.job.endpoints(group, part) for part in signature.parts or (signature,) if part.src != part.dst}
+    ranks = frozenset({call.rank, *peers} & index.job.ranks.keys())
+    of = index.keep(("lanes", ranks), lambda: lanes.build(index.job, ranks=ranks))
+    found: dict[int, int] = {}
+    for key, sending, n in of.parts(call.rank, call.row):
+        peer = key[2] if sending else key[1]
+        part = of.peer(key, sending, n)
+        if part is not None:
+            found.setdefault(peer, part.row)
+        elif of.peer_index(key, sending, n) < 0:
+            found.setdefault(peer, NONE)
+    return found
 
 
 def sentence(view: Across) -> str:
