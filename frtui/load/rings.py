@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import zlib
 from typing import Any
 
 from frtui.load.errors import Unusable
+from frtui.load.found import Found
 from frtui.load.limits import Budget, length, text
 from frtui.regular import open_regular
 
@@ -15,6 +17,10 @@ MAGIC = b"FRRING1\0"
 
 MOST_FAULT = 1 << 20
 """Bytes of a fault file: a thread takes some hundred for a frame."""
+
+
+HEADER = 4096
+"""Bytes at the beginning; among them the last sign of life."""
 
 
 def is_ring(head: bytes) -> bool:
@@ -48,6 +54,18 @@ def fault_beside(ring: str, rank: int) -> str:
             return stream.read(MOST_FAULT).decode("utf-8", "replace")
     except OSError:
         return ""
+
+
+def state(file: Found, most: int) -> int:
+    """Another number whenever the ring has changed: it has one size, and mapped memory leaves the time as it was.
+
+    Looks at `most` bytes. What is in an archive doesn't change alone. Of a ring that can't be read: 0.
+    """
+    try:
+        with open_regular(file.path) as stream:
+            return 0 if file.offset else zlib.crc32(stream.read(most))
+    except OSError:
+        return 0
 
 
 def _check(contents: Any, size: int) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from frtui import __version__
-from frtui.load import Listing, Progress, find, load
+from frtui.load import Listing, Progress, find, load, rings
+from frtui.load.found import Found
 from frtui.load.names import INDEX
 from frtui.model import Job
 from frtui.text import clean
@@ -47,10 +48,12 @@ def open_job(
         from frtui.stored import file, shapes
 
         try:
-            found = file.read(path, _stamp(listing, prefix), sum(dump.size for dump in listing.files))
-            if found is not None:
-                return Opened(*found)
-            note = f"{path.name} is of other dumps than there are now: they were read; `frtui index` makes it anew"
+            found, findings = file.read(path, _stamp(listing, prefix), sum(dump.size for dump in listing.files))
+            found.source = clean(str(source))  # it may have been moved
+            return Opened(found, findings)
+        except file.Stale as stale:
+            if _answers(stale.stamp, prefix, attempt):
+                note = f"{path.name} is of other dumps than there are now: they were read; `frtui index` makes it anew"
         except (OSError, shapes.Wrong) as error:
             note = f"{path.name} was not used: {getattr(error, 'strerror', None) or error}"
     job = load(source, listing=listing, progress=progress, cancelled=cancelled, executor=executor)
@@ -80,7 +83,18 @@ def write(
 
 def _stamp(listing: Listing, prefix: str | None) -> list[Any]:
     """What the index was made of, and by which frtui, whose verdicts may be others."""
-    files = [
-        [file.name, file.rank, file.size, file.mtime_ns, file.offset] for file in (*listing.files, *listing.spares)
-    ]
-    return [__version__, prefix, listing.attempt, listing.attempts, files, listing.problems]
+    read = [_as_it_is(file, file.size) for file in listing.files]
+    spare = [_as_it_is(file, rings.HEADER) for file in listing.spares]
+    return [__version__, prefix, listing.attempt, listing.attempts, read, spare, listing.problems]
+
+
+def _as_it_is(file: Found, most: int) -> list[Any]:
+    """`most`: bytes of a ring to look at."""
+    ring = rings.state(file, most) if file.ring else 0
+    return [file.name, file.rank, file.size, file.mtime_ns, file.offset, ring]
+
+
+def _answers(stamp: Any, prefix: str | None, attempt: str | None) -> bool:
+    """Whether an index with that stamp would be the one to use, were it of the dumps that there are."""
+    _, of_prefix, of_attempt, *_ = stamp if isinstance(stamp, list) and len(stamp) > 2 else (None, None, None)
+    return of_prefix == prefix and attempt in (None, of_attempt)

@@ -42,10 +42,18 @@ def write(path: Path, stamp: Any, job: Job, findings: tuple[Finding, ...]) -> in
     return size
 
 
-def read(path: Path, stamp: Any, size: int = 0) -> Judged | None:
-    """The job in the index at `path`; None where the dumps, of `size` bytes, are no longer what `stamp` says.
+class Stale(Exception):
+    """The index has another stamp, which this carries."""
 
-    Raises OSError, and Wrong where it is none or damaged.
+    def __init__(self, stamp: Any) -> None:
+        super().__init__("of other dumps")
+        self.stamp = stamp
+
+
+def read(path: Path, stamp: Any, size: int = 0) -> Judged:
+    """The job in the index at `path`. `size`: bytes of the dumps.
+
+    Raises OSError, Wrong where it is none or damaged, and Stale where it was made of something else than `stamp` says.
     """
     try:
         with open_regular(str(path)) as file:
@@ -81,7 +89,7 @@ def _head(job: Job, findings: tuple[Finding, ...]) -> dict[str, Any]:
     }
 
 
-def _read(file: IO[bytes], stamp: Any, most: int) -> Judged | None:
+def _read(file: IO[bytes], stamp: Any, most: int) -> Judged:
     size = os.fstat(file.fileno()).st_size
     if size > most:
         raise Wrong("larger than the dumps")
@@ -90,7 +98,7 @@ def _read(file: IO[bytes], stamp: Any, most: int) -> Judged | None:
     file.seek(int.from_bytes(file.read(_PLACE), "little"))
     head = json.loads(file.read())
     if head["stamp"] != json.loads(json.dumps(stamp)):
-        return None
+        raise Stale(head["stamp"])
     job = _job(head)
     file.seek(len(_MAGIC) + _PLACE)
     for told, (count, packed) in zip(head["ranks"], head["packed"]):

@@ -147,7 +147,8 @@ def test_an_index_of_other_files_is_not_used(change: Any, folder: Path) -> None:
 def test_nor_one_of_another_frtui_or_other_options(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder)
     assert open_job(folder).note == ""
-    assert open_job(folder, prefix="nccl_trace_rank_").note
+    asked = open_job(folder, prefix="nccl_trace_rank_")
+    assert (asked.findings, asked.note) == (None, ""), "to make it anew would not help"
     monkeypatch.setattr("frtui.stored.__version__", "99")
     assert open_job(folder).note
 
@@ -158,8 +159,34 @@ def test_attempts_are_told_apart(tmp_path: Path) -> None:
     write(tmp_path)
     assert open_job(tmp_path).job.attempt == "attempt_1"
     assert open_job(tmp_path, attempt="attempt_1").note == ""
-    assert open_job(tmp_path, attempt="attempt_0").note
-    assert open_job(tmp_path, attempt="attempt_0").job.attempt == "attempt_0"
+    other = open_job(tmp_path, attempt="attempt_0")
+    assert (other.note, other.findings, other.job.attempt) == ("", None, "attempt_0")
+    write_dumps(tmp_path / "attempt_2", {rank: dump([entry(1)]) for rank in range(2)})
+    newest = open_job(tmp_path)
+    assert "is of other dumps" in newest.note
+    assert newest.job.attempt == "attempt_2"
+
+
+def test_a_ring_changes_where_its_size_and_time_stay(tmp_path: Path) -> None:
+    """The rank goes on after the index was made; what it writes through mapped memory leaves the time as it was."""
+    path = ring(tmp_path, 0, 2, members=[0])
+    write(tmp_path)
+    assert open_job(tmp_path).note == ""
+    info, later = path.stat(), ring(tmp_path / "later", 0, 4, members=[0]).read_bytes()
+    path.write_bytes(later)
+    os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert path.stat().st_size == info.st_size
+    found = open_job(tmp_path)
+    assert "is of other dumps" in found.note
+    assert found.job.n_entries == 4
+
+
+def test_a_folder_that_was_moved_is_called_what_it_is_called_now(folder: Path) -> None:
+    write(folder)
+    moved = folder.rename(folder.with_name("moved"))
+    found = open_job(moved)
+    assert (found.note, found.job.source) == ("", str(moved))
+    assert found.findings is not None
 
 
 def test_the_index_is_no_dump_and_no_problem(folder: Path) -> None:
