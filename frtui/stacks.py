@@ -12,6 +12,7 @@ _TORCH_FILE = re.compile(
     r"(?:site|dist)-packages/(?:torch|functorch|torchgen)/"
     r"|(?:^|/)torch/(?:_dynamo|_functorch|_higher_order_ops|_inductor|_library|_ops\.py|_tensor\.py|autograd|cuda"
     r"|csrc|distributed|fx|nn|optim|utils)(?:/|$|(?<=\.py))"
+    r"|(?:site|dist)-packages/typing_extensions\.py$"  # its `deprecated` wraps all_gather_into_tensor and its like
 )
 _CPP_FILE = re.compile(r"\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|inc|so)(?:\.\d+)*$|^(?:\?\?)?$|(?:^|/)python[\d.]*$")
 _CPYTHON = re.compile(
@@ -44,15 +45,15 @@ def is_cpython(frame: Frame) -> bool:
 def call_site(stack: Stack) -> Frame | None:
     """The innermost Python frame outside torch's own files; None where the stack has none.
 
-    Code that torch generated (`<eval_with_key>.3`) counts only where there is nothing better.
+    Code that torch generated (`<eval_with_key>.3`) and Python's library count only where there is nothing better.
     """
-    generated = None
+    spare = None
     for frame in stack:
         if _is_own(frame):
-            if not frame.filename.startswith(_GENERATED):
+            if not (frame.filename.startswith(_GENERATED) or _is_library(frame)):
                 return frame
-            generated = generated or frame
-    return generated
+            spare = spare or frame
+    return spare
 
 
 @lru_cache(1 << 14)
@@ -61,9 +62,14 @@ def _is_own(frame: Frame) -> bool:
     return not is_cpp(frame) and not is_torch(frame)
 
 
+@lru_cache(1 << 14)
+def _is_library(frame: Frame) -> bool:
+    return bool(_LIBRARY_FILE.search(_slashes(frame)))
+
+
 def program(stack: Stack) -> Stack:
     """The user's frames of a thread: without torch's, C++ and the standard library's."""
-    return tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or _LIBRARY_FILE.search(_slashes(f))))
+    return tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or _is_library(f)))
 
 
 def doing(stack: Stack, most: int = 3) -> str:
