@@ -60,6 +60,8 @@ class Signature(NamedTuple):
     src: int = NONE
     """Sender of a send or recv, *group-local* as torch writes it (pytorch #139280); NONE: any or unknown."""
     dst: int = NONE
+    root: int = NONE
+    """Of a broadcast, reduce, scatter or gather, group-local; only the in-job recorder writes it (`root_rank`)."""
     parts: tuple[Signature, ...] = ()
     """The members of a coalesced batch, in the order in which they were added."""
 

@@ -50,7 +50,7 @@ def call_site(stack: Stack) -> Frame | None:
     spare = None
     for frame in stack:
         if _is_own(frame):
-            if not (frame.filename.startswith(_GENERATED) or _is_library(frame)):
+            if not (frame.filename.startswith(_GENERATED) or is_library(frame)):
                 return frame
             spare = spare or frame
     return spare
@@ -63,13 +63,14 @@ def _is_own(frame: Frame) -> bool:
 
 
 @lru_cache(1 << 14)
-def _is_library(frame: Frame) -> bool:
+def is_library(frame: Frame) -> bool:
+    """A frame of Python's own library."""
     return bool(_LIBRARY_FILE.search(_slashes(frame)))
 
 
 def program(stack: Stack) -> Stack:
     """The user's frames of a thread: without torch's, C++ and the standard library's."""
-    return tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or _is_library(f)))
+    return tuple(f for f in stack if not (is_cpp(f) or is_torch(f) or is_library(f)))
 
 
 def doing(stack: Stack, most: int = 3) -> str:

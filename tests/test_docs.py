@@ -171,6 +171,10 @@ def passed(op: str, numel: int, line: int) -> Any:
     return dump([*steps(2), half], pg_config=world(2))
 
 
+def rooted(root: int) -> Raw:
+    return {**entry(3, "broadcast", sizes=[[1]], state=OPEN, site=("config.py", 14)), "root_rank": root}
+
+
 def first_of(rank: int) -> Any:
     group = ("7", "ep")
     config = world(4) if rank == 1 else {**world(4), group: range(4)}
@@ -200,6 +204,7 @@ JOBS: dict[str, Callable[[], dict[int, Any]]] = {
         r: {**recorded(dump(steps(3), pg_config=world(4)), r), **({"exception": failure()} if r == 1 else {})}
         for r in range(4)
     },
+    "root": lambda: {r: dump([*steps(2), rooted(2 if r == 2 else 0)], pg_config=world(4)) for r in range(4)},
     "split": lambda: {r: dump(all_to_all(12 if r == 1 else 8), pg_config=world(2)) for r in range(2)},
     "tie": lambda: {r: dump([entry(1, sizes=[[4 + r]], state=OPEN)], pg_config=world(2)) for r in range(2)},
     "two-ends": lambda: {0: passed("send 0->1", 8, 12), 1: passed("recv 1<-0", 6, 18)},

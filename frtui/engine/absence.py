@@ -141,23 +141,33 @@ def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
     sure = set(root.ranks) <= set(case.standings(call)[Standing.ABSENT])
     idle = [f"rank {r} has no outstanding call; {last_call(case, r)}" for r in root.ranks[:NAMED]]
     left = [r for r in root.ranks if process.left(case.job, case.job.ranks[r])]
+    proven = len(left) == len(root.ranks) and all(process.surely_left(case.job.ranks[r]) for r in left)
     whose = "its" if len(root.ranks) == 1 else f"rank {root.ranks[0]}'s"
     return compose(
         case,
         "not-joined",
-        PROVEN if sure and len(left) == len(root.ranks) else LIKELY if sure else POSSIBLE,
+        PROVEN if sure and proven else LIKELY if sure else POSSIBLE,
         root,
         place,
         ranks=root.ranks,
-        summary=f"{who(root.ranks).capitalize()} never made {stuck_name(case, call)}{_site_of(case, call, waiters)}, "
-        f"in which {many(waiters)} {verb(waiters, 'waits', 'wait')}{_because(case, root.ranks, left)}; "
-        f"{last_call(case, root.ranks[0], call.group, whose)}.",
+        summary=f"{who(root.ranks).capitalize()} never made {_missed(case, call, waiters)}"
+        f"{_because(case, root.ranks, left)}; {last_call(case, root.ranks[0], call.group, whose)}.",
         evidence=([fact(case, place)] if place else []) + idle,
         next_steps=_where_to_look(case, root.ranks),
         call=call,
         focus=case.last_call(root.ranks[0]),
         beside=partings.as_far(case, call, root.ranks, waiters),
     )
+
+
+def _missed(case: Case, call: StuckCall, waiters: list[int]) -> str:
+    """What a rank did not make, and who waits in what: of a send or recv, the other half."""
+    stuck = f"{stuck_name(case, call)}{_site_of(case, call, waiters)}"
+    wait = f"{many(waiters)} {verb(waiters, 'waits', 'wait')}"
+    if not call.p2p:
+        return f"{stuck}, in which {wait}"
+    half = {"send": "recv", "recv": "send"}.get(stuck.partition(" ")[0], "other half")
+    return f"the {half} for which {wait} in {stuck}"
 
 
 def _because(case: Case, ranks: tuple[int, ...], left: list[int]) -> str:
@@ -171,7 +181,15 @@ def _because(case: Case, ranks: tuple[int, ...], left: list[int]) -> str:
 
 def _where_to_look(case: Case, ranks: tuple[int, ...]) -> list[str]:
     steps = [step for rank in ranks[:2] for step in where_it_was(case, rank)]
-    return steps if steps and case.job.ranks[ranks[0]].error else [*steps, kernel_log(case, ranks[0])]
+    first = case.job.ranks[ranks[0]]
+    if steps and first.error:
+        return steps
+    if first.ended:
+        return [
+            *steps,
+            f"read the end of the log of rank {first.rank}: did its loop end early, or did it exit by itself?",
+        ]
+    return [*steps, kernel_log(case, ranks[0])]
 
 
 def _waiters(case: Case, call: StuckCall) -> list[int]:
@@ -226,6 +244,10 @@ def _site_of(case: Case, call: StuckCall, waiters: list[int]) -> str:
     return at_all(case, made_by(case, call, waiters))
 
 
+def _calls(n: int) -> str:
+    return f"{n:,} call{'s' * (n != 1)}"
+
+
 def _lack(case: Case, rank: int) -> str:
     return "the newest entries of its file are cut off" if rank in case.job.ranks else "no file of it could be read"
 
@@ -233,6 +255,10 @@ def _lack(case: Case, rank: int) -> str:
 def _stale(case: Case, call: StuckCall, root: Root) -> Finding:
     stale = case.waits.stale
     place = (root.ranks[0], stale[root.ranks[0]][0])
+    # gloo may finish a call on one side over which the two sides disagree.
+    deviation = partings.in_group(case, case.call(place).group, ahead_ok=True)
+    if deviation and deviation.witness != NOBODY:
+        return deviant.finding(case, deviation, root)
     return compose(
         case,
         "stale",
@@ -243,7 +269,10 @@ def _stale(case: Case, call: StuckCall, root: Root) -> Finding:
         summary=f"{who(root.ranks).capitalize()} still {verb(root.ranks, 'shows', 'show')} {name(case, place)}"
         f"{at_all(case, [place])} as open, which other members finished: device, context or watchdog is dead.",
         evidence=(
-            *(f"rank {r} shows {len(stale[r])} calls as open that other members finished" for r in root.ranks[:NAMED]),
+            *(
+                f"rank {r} shows {_calls(len(stale[r]))} as open that other members finished"
+                for r in root.ranks[:NAMED]
+            ),
             fact(case, place),
             f"others wait for it in {stuck_name(case, call)}",
         ),

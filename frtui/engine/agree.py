@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from math import prod
 
-from frtui.model import Job, Shape, Signature
+from frtui.model import NONE, Job, Shape, Signature
 
 ROOTED_OUTPUT = frozenset({"gather", "gather_single"})
+ROOTED = frozenset({"broadcast", "reduce", "scatter"}) | ROOTED_OUTPUT
 TO_ALL = frozenset({"all_to_all", "alltoall", "all_to_all_v_single", "alltoall_base", "all_to_allv"})
 
 
@@ -42,16 +43,17 @@ def argument_key(signature: Signature, dtypes: bool = True) -> Hashable:
         return op, tuple(argument_key(part, dtypes) for part in signature.parts)
     ins, outs = numels(signature.inputs), numels(signature.outputs)
     types = signature.input_dtypes[:1] if dtypes else ()
+    ends = (signature.root, signature.src, signature.dst)
     if op in TO_ALL:
         return op, types
     if op in ROOTED_OUTPUT:
-        return op, ins, types
+        return op, ends, ins, types
     if op == "scatter":
         # NCCL records the output tensor as input, gloo does not, and only the root has the other side.
-        return op, (ins if signature.backend != "gloo" else outs)
+        return op, ends, (ins if signature.backend != "gloo" else outs)
     if op in ("send", "recv"):
-        return op, signature.src, signature.dst, ins, types
-    return op, ins, outs, types
+        return op, ends, ins, types
+    return op, ends, ins, outs, types
 
 
 def dtypes_recorded(job: Job) -> bool:
@@ -64,22 +66,26 @@ def dtypes_recorded(job: Job) -> bool:
 
 
 def difference(mine: Signature, theirs: Signature) -> str:
-    """The kind of mismatch between two calls that should be one."""
+    """The kind of mismatch between two calls that should be one. With other peers it is another operation."""
     if mine.parts or theirs.parts:
         return _batch_difference(mine.parts or (mine,), theirs.parts or (theirs,))
     if canonical(mine.op) != canonical(theirs.op):
         return "op-mismatch"
-    if argument_key(mine, dtypes=False) != argument_key(theirs, dtypes=False):
+    bare = [s._replace(src=NONE, dst=NONE, root=NONE) for s in (mine, theirs)]
+    if len({argument_key(s, dtypes=False) for s in bare}) > 1:
         return "size-mismatch"
-    return "dtype-mismatch"
+    if len({argument_key(s) for s in bare}) > 1:
+        return "dtype-mismatch"
+    return "root-mismatch" if mine.root != theirs.root else "op-mismatch"
 
 
 def _batch_difference(mine: tuple[Signature, ...], theirs: tuple[Signature, ...]) -> str:
     """Two batches with the same operations differ in the first member that does; else in their content."""
     if [canonical(s.op) for s in mine] != [canonical(s.op) for s in theirs] and max(len(mine), len(theirs)) > 1:
         return "coalesced-mismatch"
-    unequal = [(a, b) for a, b in zip(mine, theirs) if argument_key(a) != argument_key(b)]
-    return difference(*unequal[0]) if unequal else "coalesced-mismatch"
+    kinds = [difference(a, b) for a, b in zip(mine, theirs) if argument_key(a) != argument_key(b)]
+    # Peers differ from rank to rank where all is right, too: they tell only where nothing else does.
+    return next((kind for kind in kinds if kind != "op-mismatch"), kinds[0] if kinds else "coalesced-mismatch")
 
 
 def shapes_text(shapes: tuple[Shape, ...], limit: int = 3) -> str:
@@ -102,4 +108,5 @@ def describe(signature: Signature) -> str:
     dtype = "/".join(dict.fromkeys(signature.input_dtypes or signature.output_dtypes))
     ins, outs = shapes_text(signature.inputs), shapes_text(signature.outputs)
     sizes = ins if ins == outs or not outs else f"{ins or '-'} -> {outs}"
-    return " ".join(filter(None, (signature.op, sizes, dtype)))
+    root = f"root {signature.root}" if signature.root != NONE else ""
+    return " ".join(filter(None, (signature.op, sizes, dtype, root)))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frtui.engine.agree import describe
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.roots import Root
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
-from frtui.engine.wording import at, at_all, compose, fact, many, name, now_in, number, short, verb, who
+from frtui.engine.wording import at, at_all, compose, described, fact, many, name, now_in, number, short, verb, who
 from frtui.model import NONE
 from frtui.text import ranges
 
@@ -24,6 +23,7 @@ NEXT = {
     "order-swap": "compare the order of the calls around {site}: it must not depend on data, rank or dictionary order",
     "size-mismatch": "print the shape before {site} on {who}: an uneven last batch, padding, another configuration",
     "dtype-mismatch": "print the dtype before {site} on {who}: autocast, a float32 buffer, another configuration",
+    "root-mismatch": "print src or dst before {site} on {who}: all ranks have to name the same one",
     "op-mismatch": "compare the branch taken around {site} on {who} with the others'",
     "coalesced-mismatch": "compare what is put into the batch around {site} on {who} with the others'",
 }
@@ -71,7 +71,12 @@ def _confidence(case: Case, deviation: Deviation, shown: tuple[int, int]) -> str
     """Without call sites equal calls look alike, so which of them was left out or added is at most likely."""
     confidence = CONFIDENCE[deviation.witness]
     vague = not case.call(shown).stack and not deviation.kind.endswith("-mismatch")
-    return LIKELY if confidence == PROVEN and vague else confidence
+    return LIKELY if confidence == PROVEN and (vague or _may_be_ahead(deviation)) else confidence
+
+
+def _may_be_ahead(deviation: Deviation) -> bool:
+    """A call that the others did not make, and that is the rank's last: it may have left out what they made instead."""
+    return deviation.kind == "extra-call" and deviation.foreseen
 
 
 def point_to_point(found: Finding) -> Finding:
@@ -105,7 +110,7 @@ def _deed(case: Case, d: Deviation, shown: Place, later: bool) -> str:
     made = f"made {_named(case, d, shown)}{at_all(case, d.subjects) or at(case.site(shown))}"
     if d.kind == "extra-call":
         return f"{made}, a call that {witnesses} did not make there{too.replace('as did', 'nor did')}"
-    instead = f"{describe(case.call(d.reference).signature)}{theirs}" if d.reference else "another"
+    instead = f"{described(case, d.reference, shown)}{theirs}" if d.reference else "another"
     if d.kind == "order-swap":
         return f"{made} out of order: {witnesses} made {instead} first{too}"
     return f"{made} where {witnesses} made {instead}{too}"
@@ -140,11 +145,11 @@ def _ending(case: Case, d: Deviation) -> str:
 def _named(case: Case, d: Deviation, shown: tuple[int, int]) -> str:
     call = case.call(shown)
     group = case.job.groups[_own_group(case, d, call.group)].label
-    return f"{describe(call.signature)} {number(call)} of {group}"
+    return f"{described(case, shown)} {number(call)} of {group}"
 
 
 def _tie(case: Case, d: Deviation, ranks: str) -> str:
-    sides = [f"rank {p[0]} {describe(case.call(p).signature)}{at(case.site(p))}" for p in (d.subject, d.reference) if p]
+    sides = [f"rank {p[0]} {described(case, p)}{at(case.site(p))}" for p in (d.subject, d.reference) if p]
     place = d.subject or d.reference or d.before
     where = f" {number(case.call(place))} of {case.job.groups[case.call(place).group].label}" if place else ""
     return f"{ranks} disagree in call{where} ({', '.join(sides)}), and nothing in the dumps tells which is wrong."
@@ -215,6 +220,9 @@ def _verdict_of(d: Deviation) -> str:
 def _next_steps(d: Deviation, site: str) -> list[str]:
     template = NEXT.get(d.kind, "compare the calls around {site} on {who} with the others'")
     steps = [template.format(site=site or "the call", who=who(d.ranks))]
+    if _may_be_ahead(d):
+        left = f"if all ranks should come there in the end, {who(d.ranks)} left out what the others made before it"
+        steps.append(f"{left}: a loop that ended early, fewer batches, an exception that was caught")
     if d.witness == NOBODY:
         steps.append("rerun with a larger TORCH_FR_BUFFER_SIZE, so that earlier steps show which side is usual")
     return steps

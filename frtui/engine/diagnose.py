@@ -19,7 +19,7 @@ NAMED = 8
 ORDER = (PROVEN, LIKELY, POSSIBLE)
 DIRECT = frozenset(
     {"skipped-call", "extra-call", "order-swap", "group-deadlock", "p2p-unmatched", "membership-mismatch", "stale"}
-    | {f"{what}-mismatch" for what in ("op", "size", "dtype", "split", "p2p", "coalesced")}
+    | {f"{what}-mismatch" for what in ("op", "size", "dtype", "root", "split", "p2p", "coalesced")}
 )
 """Kinds that are seen in the dumps themselves; the others are concluded from what is missing."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from frtui.engine import deviant, partings, splits
-from frtui.engine.agree import describe
 from frtui.engine.case import Case
 from frtui.engine.ends import fit, unlike_before
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
@@ -13,7 +12,7 @@ from frtui.engine.in_step import agreed, stuck
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import NOBODY
-from frtui.engine.wording import at, compose, fact, name, short, verb, who
+from frtui.engine.wording import at, compose, described, fact, name, short, verb, who
 from frtui.text import ranges
 
 NAMED = 8
@@ -130,7 +129,7 @@ def _ends(case: Case, place: tuple[int, int], other: tuple[int, int], root: Root
     if len(unusual) == 1:
         place, other = unusual[0], other if unusual[0] == place else place
     ends = (place[0],) if len(unusual) == 1 else tuple(sorted((place[0], other[0])))
-    mine, theirs = (f"{describe(case.call(p).signature)}{at(case.site(p))}" for p in (place, other))
+    mine, theirs = (f"{described(case, p)}{at(case.site(p))}" for p in (place, other))
     sites = " and ".join(dict.fromkeys(short(case.site(p)) or f"rank {p[0]}" for p in (place, other)))
     return compose(
         case,

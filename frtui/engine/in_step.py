@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from frtui.engine import process
+from frtui.engine.agree import ROOTED, canonical
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, Finding
 from frtui.engine.roots import Root
 from frtui.engine.timing import late_ranks
 from frtui.engine.waits import StuckCall
 from frtui.engine.wording import at, at_all, compose, fact, host, kernel_log, look_at, made_by, name, short, verb, who
-from frtui.model import SCHEDULED, STARTED
+from frtui.model import NONE, SCHEDULED, STARTED
 
+_RERUN = "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1"
 NAMED = 8
 """So many ranks are named one by one in the evidence; the screen lists all."""
 
@@ -142,27 +144,41 @@ def stuck(case: Case, call: StuckCall, root: Root) -> Finding:
     assert place is not None  # a stuck call was made by somebody
     what = f"{name(case, place)}{_sites(case, call, place)}"
     alone = _refused(case, root.ranks)
-    left = [r for r in root.ranks if r in case.job.ranks and process.left(case.job, case.job.ranks[r])]
+    here = [r for r in root.ranks if r in case.job.ranks]
+    left = [r for r in here if process.left(case.job, case.job.ranks[r])]
+    failed = [r for r in here if process.failed(case.job.ranks[r])]
     ended = [f"the call of rank {r} failed with {process.brief(said)}" for r, said in alone.items()]
     ended += [process.ended(case.job.ranks[r]) for r in left[:NAMED]]
-    why = f": {ended[0]}." if ended else ": look at the network, the devices or the library, not at the program."
+    made = made_by(case, call, here if call.p2p else case.job.groups[call.group].ranks)
+    still = [r for r, row in made if not case.job.ranks[r].entries.done[row]]
+    nobody = "nobody finishes" if len(still) == len(made) else f"{who(still)} did not finish"
+    where = "look at the network, the devices or the library, not at the program"
     return compose(
         case,
         "all-joined-stuck",
         LIKELY,
         root,
         place,
-        ranks=tuple(alone),
-        summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and nobody "
-        f"finishes{why}",
-        evidence=[fact(case, place), f"{who(root.ranks)} are in this call", *ended],
+        ranks=tuple(alone or failed),
+        summary=f"All {len(case.waits.peers(call))} ranks of {what} joined it with matching arguments and {nobody}: "
+        f"{ended[0] if ended else where}.",
+        evidence=[fact(case, place), f"{who(root.ranks)} {verb(root.ranks, 'is', 'are')} in this call", *ended],
         next_steps=[
+            *_by_hand(case, place),
             *(kernel_log(case, r) for r in left[:2]),
             f"on {host(case, root.ranks[0])} and the other hosts: `dmesg -T | grep -iE 'xid|nvlink|mlx|link'` "
             "shows device or network errors",
-            "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1",
+            *([] if case.call(place).signature.backend == "gloo" else [_RERUN]),
         ],
     )
+
+
+def _by_hand(case: Case, place: tuple[int, int]) -> list[str]:
+    """What matters to the call and is not in torch's dumps."""
+    signature = case.call(place).signature
+    if canonical(signature.op) not in ROOTED or signature.root != NONE:
+        return []
+    return [f"compare src or dst at {short(case.site(place)) or 'the call'} on all ranks: torch does not record it"]
 
 
 def _refused(case: Case, ranks: tuple[int, ...]) -> dict[int, str]:

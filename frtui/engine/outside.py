@@ -18,9 +18,12 @@ def explain(case: Case) -> Finding:
     still_open = _still_open(case)
     ended = [dump for dump in case.job.ranks.values() if process.broke(case.job, dump)]
     if ended:
-        return _rank_ended(case, ended, POSSIBLE if still_open else PROVEN)
+        return _rank_ended(case, ended, POSSIBLE if still_open else _confidence(ended))
     if still_open:
         return _unclear(still_open)
+    silent = [dump for dump in case.job.ranks.values() if process.silent(case.job, dump)]
+    if silent:
+        return _rank_ended(case, silent, LIKELY)
     if case.job.n_entries == 0:
         return _no_calls(case)
     if case.job.missing and "gloo" in case.job.backends:
@@ -31,13 +34,21 @@ def explain(case: Case) -> Finding:
 
 def no_hang(case: Case, why: str) -> Finding:
     ranks = list(case.job.ranks)
+    stopped = bool(ranks) and all(map(process.stopped, case.job.ranks.values()))
+    more = "Somebody stopped the job" if stopped else "If the job makes no progress, look outside communication"
     return Finding(
         "no-hang",
         LIKELY,
-        f"No communication is stuck here: {why}. If the job makes no progress, look outside communication.",
+        f"No communication is stuck here: {why}. {more}.",
         evidence=_each_rank(case),
-        next_steps=where_it_was(case, ranks[0]) if ranks else (),
+        next_steps=_who_stopped_it(case) if stopped else where_it_was(case, ranks[0]) if ranks else (),
     )
+
+
+def _who_stopped_it(case: Case) -> tuple[str, ...]:
+    """It may have made no progress before that."""
+    said = "find out what stopped the job: ctrl-c, scancel, a time limit, a preemption, or another rank's end"
+    return said, *where_it_was(case, next(iter(case.job.ranks)))
 
 
 def _still_open(case: Case) -> dict[int, int]:
@@ -45,6 +56,10 @@ def _still_open(case: Case) -> dict[int, int]:
     if not all(set(rows) <= set(case.waits.stale[rank]) for rank, rows in case.lanes.open.items()):
         return {rank: len(rows) for rank, rows in case.lanes.open.items() if rows}
     return _unnumbered(case)
+
+
+def _confidence(ended: list[Rank]) -> str:
+    return PROVEN if all(map(process.surely_left, ended)) else LIKELY
 
 
 def _rank_ended(case: Case, ended: list[Rank], confidence: str) -> Finding:

@@ -9,20 +9,25 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
-from frtui.model import DESTROYED, NONE, Job, Rank
-from frtui.stacks import call_site, doing, program, short
+from frtui.model import DESTROYED, NONE, Failure, Job, Rank
+from frtui.stacks import call_site, doing, is_library, is_torch, program, short
 
 LONGEST = 160
 """Characters of a message or of a chain of frames in a sentence."""
 MARGIN_NS = 1_000_000_000
 """A process whose last sign of life is older than the newest of the job by this went before the others."""
 
-# What a rank says when another one is gone, or when somebody stopped it: a consequence.
+# What a rank says when another one is gone.
 _CONSEQUENCE = re.compile(
-    r"connection (?:was )?(?:closed|reset|refused|aborted)|broken pipe|tim(?:ed|e) ?out|watchdog|keyboardinterrupt"
-    r"|systemexit|communicator was aborted|\bsocket\b",
+    r"connection (?:was )?(?:closed|reset|refused|aborted)|broken pipe|tim(?:ed|e) ?out|watchdog"
+    r"|communicator was aborted|\bsocket\b",
     re.IGNORECASE,
 )
+_OF_TORCH = re.compile(r"gloo|nccl|watchdog|communicator|process ?group|tcpstore|\bDist\w+Error", re.IGNORECASE)
+_LOADING = re.compile(r"[/\\]torch[/\\](?:utils|multiprocessing)[/\\]")
+_STOPPED = ("KeyboardInterrupt", "SystemExit")
+"""Somebody stopped the rank, or it ended by itself."""
+_TERMINATED = "SIGTERM"
 _WRITERS = {
     "observer": "when the observer wrote its dump",
     "recover": "when its dump was made from its ring",
@@ -36,7 +41,19 @@ def brief(text: str, most: int = LONGEST) -> str:
 
 def failed(rank: Rank) -> bool:
     """It ended with an exception of its own, not with one that another rank's end would cause."""
-    return rank.error is not None and not _CONSEQUENCE.search(f"{rank.error.type} {rank.error.message}")
+    return rank.error is not None and not _is_consequence(rank.error)
+
+
+def _is_consequence(error: Failure) -> bool:
+    """A lost connection or a timeout counts as one where torch raised it: the program has some of its own."""
+    said = f"{error.type}: {error.message}"
+    if error.type in _STOPPED:
+        return True
+    if not _CONSEQUENCE.search(said):
+        return False
+    raised = next((frame for frame in error.stack if not is_library(frame)), None)
+    loading = raised is not None and bool(_LOADING.search(raised.filename))
+    return bool(_OF_TORCH.search(said)) or (raised is not None and is_torch(raised) and not loading)
 
 
 def lost(job: Job, rank: Rank) -> bool:
@@ -57,6 +74,28 @@ def left(job: Job, rank: Rank) -> bool:
 def broke(job: Job, rank: Rank) -> bool:
     """It ended as nobody meant it to: with an exception of its own, or killed while others went on."""
     return failed(rank) or lost(job, rank)
+
+
+def silent(job: Job, rank: Rank) -> bool:
+    """Its process is gone without a dump, where others that were told to end wrote theirs: it went before them."""
+    told = any(other.by == "rank" and terminated(other) for other in job.ranks.values())
+    return told and rank.by in ("ring", "recover") and bool(gone(rank))
+
+
+def terminated(rank: Rank) -> bool:
+    """It was told to end."""
+    return _TERMINATED in (rank.reason, *rank.later_reasons)
+
+
+def stopped(rank: Rank) -> bool:
+    """Somebody ended it from outside, and that is all that it says."""
+    return rank.error.type == "KeyboardInterrupt" if rank.error is not None else rank.reason == _TERMINATED
+
+
+def surely_left(rank: Rank) -> bool:
+    """Of one that `left`: it says so itself, or it was gone while others ran. One that only fell silent may have been
+    stopped, or held up by its interpreter's lock, and killed in the end with all others."""
+    return failed(rank) or bool(rank.ended) or rank.by == "observer"
 
 
 def judged_stuck(rank: Rank) -> bool:
@@ -116,6 +155,7 @@ def facts(rank: Rank) -> list[str]:
     """All of it as evidence, most telling first."""
     inside = was_in(rank)
     told = [ended(rank), gone(rank) if rank.error else "", f"rank {rank.rank} was in: {inside}" if inside else ""]
+    told += [f"rank {rank.rank} was told to end (SIGTERM)"] if terminated(rank) else []
     for row, said in list(rank.call_errors.items())[-1:]:
         told.append(f"rank {rank.rank}: its call of record {rank.entries.record[row]} ended with: {brief(said)}")
     if rank.by == "ring" and rank.heartbeat_ns > 0:

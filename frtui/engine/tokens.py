@@ -81,6 +81,15 @@ class Tokens:
         """Whether two (rank, row) calls have the same arguments in the same kind of group."""
         return self._identity(a) == self._identity(b)
 
+    def signature(self, place: tuple[int, int]) -> Signature:
+        rank, row = place
+        return self.job.signatures[self.job.ranks[rank].entries.signature[row]]
+
+    def elsewhere(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Whether two calls have the same arguments, in groups of different kinds."""
+        (mine, my_kind), (theirs, their_kind) = self._identity(a), self._identity(b)
+        return mine == theirs and my_kind != their_kind
+
     def usual(self, place: tuple[int, int]) -> bool:
         """Whether the rank made this call before, at the same line."""
         rank, row = place

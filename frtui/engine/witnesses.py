@@ -199,11 +199,10 @@ def _kind(tokens: Tokens, wrong: Sequence, right: Sequence, edit: Edit, edits: l
         return "extra-call"
     if edit.op == "skip" or edit.j >= len(right.rows):
         return "skipped-call"
-    job = tokens.job
-    mine, theirs = (
-        job.signatures[job.ranks[s.rank].entries.signature[s.rows[n]]] for s, n in ((wrong, edit.i), (right, edit.j))
-    )
-    return difference(mine, theirs)
+    mine, theirs = (wrong.rank, wrong.rows[edit.i]), (right.rank, right.rows[edit.j])
+    if tokens.elsewhere(mine, theirs):
+        return "order-swap"
+    return difference(tokens.signature(mine), tokens.signature(theirs))
 
 
 def _made_up_for(wrong: Sequence, right: Sequence, edit: Edit, edits: list[Edit]) -> bool:

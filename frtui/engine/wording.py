@@ -83,6 +83,16 @@ def name(case: Case, place: tuple[int, int], arguments: bool = False) -> str:
     return f"{what}{_peers(case, call)} {number(call)} of {case.job.groups[call.group].label}"
 
 
+def described(case: Case, place: tuple[int, int], beside: tuple[int, int] | None = None) -> str:
+    """What a rank made: `send [8] Float 0->1`; and its kind of group where `beside` would be told alike."""
+    call = case.call(place)
+    told = f"{describe(call.signature)}{_peers(case, call)}"
+    if beside is None or told != described(case, beside):
+        return told
+    group = case.job.groups[call.group]
+    return f"{told} of {group.desc or group.label}"
+
+
 def _peers(case: Case, call: Call) -> str:
     src, dst = case.job.endpoints(call.group, _only(call.signature))
     return f" {src}->{dst}" if src >= 0 and dst >= 0 else ""
@@ -157,7 +167,8 @@ def where_it_was(case: Case, rank: int) -> tuple[str, ...]:
     frames = program(dump.error.stack if dump.error else dump.threads[0].stack if dump.threads else ())
     if frames and (site := call_site(frames)):
         why = f"it raised {dump.error.type}" if dump.error else "it did not come back from there"
-        return (f"look at {site.place}, where rank {rank} was: find out why {why}",)
+        why = f"find out why {why}" if not process.stopped(dump) else "somebody stopped it there"
+        return (f"look at {site.place}, where rank {rank} was: {why}",)
     return () if process.ended(dump) else (look_at(case, rank),)
 
 

@@ -35,7 +35,8 @@ Files go to TORCH_FR_DUMP_TEMP_FILE (before 2.8: TORCH_NCCL_DEBUG_INFO_TEMP_FILE
   torch 2.9 and newer:  ~/.cache/torch/comm_lib_trace_rank_ (from 2.11 $XDG_CACHE_HOME/torch/... if that is set)
   torch 2.7 and 2.8:    ~/.cache/torch/nccl_trace_rank_
   torch 2.2 to 2.6:     /tmp/nccl_trace_rank_
-on each rank's own host: copy them into one folder."""
+on each rank's own host: copy them into one folder.
+The recorder that comes with frtui begins with the first process group: of a rank that ends before, see the log."""
 
 
 class Progress(NamedTuple):

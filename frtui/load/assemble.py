@@ -49,12 +49,24 @@ def assemble(
         source=clean(source),
         ranks={rank: _rank(rank, files[rank], dumps[rank], groups) for rank in sorted(dumps)},
         groups=tuple(groups.table),
-        signatures=tuple(interned.signatures),
+        signatures=_comparable(tuple(interned.signatures)),
         stacks=tuple(interned.stacks),
         threads=tuple(interned.threads),
         attempts=listing.attempts,
         attempt=listing.attempt,
     )
+
+
+def _comparable(signatures: tuple[Signature, ...]) -> tuple[Signature, ...]:
+    """Without the roots of an operation that has one here and none there: torch's dumps beside the recorder's."""
+    every = [one for signature in signatures for one in (signature, *signature.parts)]
+    mixed = {s.op for s in every if s.root == NONE} & {s.op for s in every if s.root != NONE}
+
+    def bare(signature: Signature) -> Signature:
+        root = NONE if signature.op in mixed else signature.root
+        return signature._replace(root=root, parts=tuple(map(bare, signature.parts)))
+
+    return tuple(map(bare, signatures)) if mixed else signatures
 
 
 def _remap(column: array[int], local: Sequence[T], table: dict[T, int]) -> array[int]:

@@ -18,7 +18,7 @@ _SCALAR_TYPES = (
     "Bits16", "Float8_e5m2", "Float8_e4m3fn", "Float8_e5m2fnuz", "Float8_e4m3fnuz", "UInt16", "UInt32", "UInt64",
 )
 # fmt: on
-SIGNATURE_KEYS = ("profiling_name", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes")
+SIGNATURE_KEYS = ("profiling_name", "input_sizes", "output_sizes", "input_dtypes", "output_dtypes", "root_rank")
 _MAX_DIMENSIONS = 64
 _INT64 = 1 << 63
 
@@ -123,6 +123,7 @@ class Signatures:
                 tuple(map(tuple, outs)),
                 tuple(ins_types),
                 tuple(outs_types),
+                get("root_rank"),
             )
             index = self._by_raw.get(key)
         except TypeError:
@@ -145,6 +146,7 @@ class Signatures:
             self._dtypes(row, "output_dtypes"),
             src,
             dst,
+            integer(row.get("root_rank"), "root_rank", self._faults),
         )
 
     def _shapes(self, row: Row, key: str) -> tuple[Shape, ...]:

@@ -108,8 +108,12 @@ def _flag(value: object, key: str, faults: Faults) -> bool | None:
 
 
 def _prose(value: object, key: str, faults: Faults) -> str:
-    """A text for people, in one line."""
+    """A text for people, in one line; of one that has a whole traceback in it, what stands before and after that."""
     if isinstance(value, str):
+        lead, traceback, rest = value[: 2 * MAX_TEXT].partition("Traceback (most recent call last):")
+        lines = rest.strip().splitlines()
+        if traceback and len(lines) > 1:
+            value = f"{lead.splitlines()[0] if lead else traceback} … {lines[-1]}"
         return text(" ".join(value[: 2 * MAX_TEXT].split()))
     if value is not None:
         faults.add(f"{key} is of type {type(value).__name__}")

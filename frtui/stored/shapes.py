@@ -79,7 +79,7 @@ def _no_parts(value: object) -> tuple[Signature, ...]:
     return ()
 
 
-_call = (text, text, _sizes, _sizes, texts, texts, integer, integer)
+_call = (text, text, _sizes, _sizes, texts, texts, integer, integer, integer)
 _member = record(Signature, *_call, _no_parts)
 signature = record(Signature, *_call, many(_member))
 

@@ -24,7 +24,12 @@ WIDEST = 64
 BOTH, LEFT, RIGHT, NOTE = range(4)
 """What of a step a line shows; a NOTE stands before it. A line's key is 4 times its step plus this."""
 
-OTHER = {"size-mismatch": "other sizes", "dtype-mismatch": "another dtype", "op-mismatch": "another operation"}
+OTHER = {
+    "size-mismatch": "other sizes",
+    "dtype-mismatch": "another dtype",
+    "op-mismatch": "another operation",
+    "root-mismatch": "another root",
+}
 ORDERS = ("order-swap", "group-deadlock")
 
 

@@ -67,8 +67,10 @@ def shapes(many: Sequence[Shape]) -> str:
 
 
 def arguments(signature: Signature) -> str:
-    """Sizes and dtypes of a call in a few words: `[4096] bf16`, `[3,4] → [2,3,4] f32`."""
+    """Sizes and dtypes of a call in a few words: `[4096] bf16`, `[3,4] → [2,3,4] f32`, `[4] f32 root 0`."""
     signature = only(signature)
+    if signature.root != NONE:
+        return f"{arguments(signature._replace(root=NONE))} root {signature.root}"
     if signature.parts:
         kinds = [f"{part.op} {arguments(part)}".rstrip() for part in signature.parts]
         return ", ".join(f"{kinds.count(k)} x {k}" if kinds.count(k) > 1 else k for k in dict.fromkeys(kinds))

@@ -50,11 +50,93 @@ def test_an_exception_is_the_reason(judge: Judge) -> None:
 
 def test_a_lost_connection_is_no_reason(judge: Judge) -> None:
     """It comes of another rank's end."""
-    error = failure("RuntimeError", "Connection closed by peer [10.0.0.7]:4711")
+    error = failure(
+        "RuntimeError", "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer"
+    )
     [found] = judge({**job(idle()), 1: {**recorded(idle(), 1), "exception": error}})
     assert (found.kind, found.confidence) == ("not-joined", "likely")
     assert "because" not in found.summary
-    assert any("ended with RuntimeError: Connection closed" in fact for fact in found.evidence)
+    assert any("Connection closed by peer at train.py:20" in fact for fact in found.evidence)
+
+
+TORCH = frame("/x/site-packages/torch/autograd/graph.py", 979, "_engine_run_backward")
+LOADING = frame("/x/site-packages/torch/utils/data/dataloader.py", 1500, "_try_get_data")
+LIBRARY = frame("/usr/lib/python3.11/multiprocessing/connection.py", 395, "_recv")
+TRAIN = frame("/job/train.py", 20, "step")
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "frames", "own"),
+    [
+        ("ConnectionResetError", "[Errno 104] Connection reset by peer", [LIBRARY, LOADING, TRAIN], True),
+        ("TypeError", "fetch() got an unexpected keyword argument 'timeout'", [TRAIN], True),
+        ("TimeoutError", "HTTPSConnectionPool(host='hf.co'): Read timed out.", [LIBRARY, TRAIN], True),
+        ("RuntimeError", "DataLoader timed out after 10 seconds", [LOADING, TRAIN], True),
+        ("EOFError", "broken pipe", [frame("/x/site-packages/torch/multiprocessing/reductions.py", 5), TRAIN], True),
+        ("RuntimeError", "Connection closed by peer [10.0.0.7]:4711", [TORCH, TRAIN], False),
+        ("RuntimeError", "[gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 1000ms", [TRAIN], False),
+        ("DistBackendError", "Broken pipe", [TRAIN], False),
+        ("KeyboardInterrupt", "", [TRAIN], False),
+    ],
+)
+def test_whose_timeout_it_is(judge: Judge, kind: str, message: str, frames: list[Raw], own: bool) -> None:
+    """Of torch's calls it comes of another rank's end; the program has files and hosts of its own to wait for."""
+    error = failure(kind, message, *frames)
+    [found] = judge({**job(idle()), 1: {**recorded(idle(), 1), "exception": error}})
+    assert (found.kind, found.ranks) == ("not-joined", (1,))
+    assert (", because rank 1 ended with" in found.summary, found.confidence == "proven") == (own, own)
+
+
+def test_of_a_message_with_a_traceback_in_it_the_last_line_tells(judge: Judge) -> None:
+    lead = "Caught OSError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):\n"
+    frames = (
+        '  File "/x/site-packages/torch/utils/data/_utils/worker.py", line 351, in _worker_loop\n    data = fetch()\n'
+    )
+    error = failure("OSError", f"{lead}{frames * 3}OSError: image file is truncated\n", LOADING, TRAIN)
+    [found] = judge({**job(idle()), 1: {**recorded(idle(), 1), "exception": error}})
+    assert "OSError: Caught OSError in DataLoader worker process 0. … OSError: image file is truncated" in found.summary
+
+
+def test_who_ended_in_order_was_not_killed(judge: Judge) -> None:
+    [found] = judge(job(idle(), ended=2, alive=False))
+    assert "read the end of the log of rank 1" in found.next_steps[-1]
+    assert not any("dmesg" in step for step in found.next_steps)
+
+
+def test_one_that_fell_silent_may_have_been_stopped(judge: Judge) -> None:
+    """The launcher killed it with all others in the end: that it was gone then proves nothing."""
+    [found] = judge(job(idle(), **{**KILLED, "by": "ring"}))
+    assert (found.kind, found.ranks, found.confidence) == ("not-joined", (1,), "likely")
+
+
+def test_who_went_without_a_word_while_the_others_were_told_to_end(judge: Judge) -> None:
+    """`os._exit` or a kill between two calls: the launcher ends the others at once."""
+    ranks = {r: recorded(idle(), r, reason="SIGTERM") for r in (0, 2, 3)}
+    gone: Raw = {"by": "ring", "alive": False, "heartbeat_ns": DUMPED - SECOND // 10, "reason": ""}
+    [found] = judge({**ranks, 1: recorded(idle(), 1, **gone)})
+    assert (found.kind, found.ranks, found.confidence) == ("rank-ended", (1,), "likely")
+    assert found.summary.startswith("The process of rank 1 (pid 4711 on host-a) was gone when its ring was read")
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "KeyboardInterrupt"])
+def test_a_job_that_somebody_stopped(judge: Judge, how: str) -> None:
+    ranks = {r: recorded(idle(), r, [thread(*SLEEPS)], reason=how) for r in range(4)}
+    if how == "KeyboardInterrupt":
+        ranks = {r: {**raw, "exception": failure(how, "")} for r, raw in ranks.items()}
+    [found] = judge(ranks)
+    assert found.kind == "no-hang"
+    assert found.summary.endswith("Somebody stopped the job.")
+    assert found.next_steps[0].startswith("find out what stopped the job")
+    assert found.next_steps[1].endswith("somebody stopped it there")
+    assert ("rank 2 was told to end (SIGTERM)" in found.evidence) == (how == "SIGTERM")
+
+
+def test_an_exception_in_a_call_that_all_made_is_blamed(judge: Judge) -> None:
+    """It had not waited for the call: `async_op=True`."""
+    ranks = {r: recorded(waiting(), r) for r in range(4)}
+    [found] = judge({**ranks, 1: {**ranks[1], "exception": failure("AssertionError", "no loss")}})
+    assert (found.kind, found.ranks) == ("all-joined-stuck", (1,))
+    assert "nobody finishes: rank 1 ended with AssertionError: no loss at train.py:20" in found.summary
 
 
 def test_a_killed_process_is_the_reason(judge: Judge) -> None:
