@@ -14,7 +14,7 @@ from frtui.load.errors import Cancelled, LoadError
 from frtui.load.found import Found
 from frtui.load.normalise import Dump
 from frtui.load.read import Result, read_all
-from frtui.load.same_run import outdated, replace_outdated, take_out_old_rings
+from frtui.load.same_run import outdated, replace_outdated, take_out_old_rings, take_out_other_sizes
 from frtui.model import Job, Problem
 from frtui.text import clean
 
@@ -174,7 +174,8 @@ def _read_all(
         done += file.size
         if progress is not None:
             progress(_progress(n, max(n, len(listing.files)), done, max(done, total), result))
-    old = _replace_old_dumps(listing, dumps, files, interned) + take_out_old_rings(dumps, files)
+    old = take_out_other_sizes(dumps, files) + _replace_old_dumps(listing, dumps, files, interned)
+    old += take_out_old_rings(dumps, files)
     problems = [_with_stand_in(problem, files) for problem in problems] + old
     return assemble(source, listing, files, dumps, interned), problems
 

@@ -1,4 +1,4 @@
-"""Whether the recorder's ring of a rank that left no dump is of the same run as the dumps beside it.
+"""Whether what lies in a folder is of one run: the recorder's dumps, and its rings of ranks that left none.
 
 A ring outlives its process, so that yesterday's may lie beside today's dumps: its last call would stand there as if the
 rank were stuck in it. What tells is time: a process that is part of a run shows signs of life while the run goes on.
@@ -55,6 +55,20 @@ def take_out_old_rings(dumps: dict[int, Dump], files: dict[int, Found]) -> list[
         else:
             run = _hull(run, spans[rank])
     return sorted(problems, key=lambda problem: problem.rank or 0)
+
+
+def take_out_other_sizes(dumps: dict[int, Dump], files: dict[int, Found]) -> list[Problem]:
+    """Take the dumps of a run with another number of ranks than that of the newest dump out of both, and say which."""
+    sizes = {rank: dump.recorded.world_size for rank, dump in dumps.items() if dump.recorded.by not in ("", "ring")}
+    newest = max(sizes, key=lambda rank: _written(dumps[rank], files[rank]), default=NONE)
+    problems = []
+    for rank, size in sizes.items():
+        if NONE not in (size, sizes[newest]) and size != sizes[newest]:
+            told = f"left by another run, of {size} ranks, and the newest dump is of one of {sizes[newest]}"
+            detail = f"{told}; not used. Give each run a folder of its own"
+            problems.append(Problem(clean(files.pop(rank).name), rank, "old-dump", detail))
+            del dumps[rank]
+    return problems
 
 
 def outdated(dumps: Mapping[int, Dump], files: Mapping[int, Found]) -> set[int]:

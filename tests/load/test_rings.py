@@ -273,6 +273,21 @@ def test_a_run_of_another_size_is_another_run(tmp_path: Path) -> None:
     assert "of 8 ranks, and this one has 4" in job.problems[0].detail
 
 
+def test_a_dump_of_a_run_of_another_size_is_another_runs(tmp_path: Path) -> None:
+    """Four ranks first, then two in the same folder: the newest dump says which run it is about."""
+    for size, ranks, at in ((4, (2, 3), 0), (2, (0, 1), 6)):
+        made = dump([entry(1)], pg_config={DEFAULT: range(size)})
+        written = T0 + at * SECOND
+        write(tmp_path, {r: recorded(made, r, world_size=size, dumped_ns=written) for r in ranks}, "rank_{}")
+    job = load(tmp_path)
+    assert (list(job.ranks), job.missing) == ([0, 1], ())
+    assert [(p.file, p.rank, p.problem) for p in job.problems] == [
+        ("rank_2", 2, "old-dump"),
+        ("rank_3", 3, "old-dump"),
+    ]
+    assert "of 4 ranks, and the newest dump is of one of 2; not used" in job.problems[0].detail
+
+
 def test_an_old_ring_does_not_stand_in_for_a_broken_dump(tmp_path: Path) -> None:
     of_dumps_and(tmp_path, 3, opened=T0 - 26 * HOUR, seen=T0 - 23 * HOUR)
     (tmp_path / "rank_3").write_bytes(b"")
