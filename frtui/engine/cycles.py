@@ -110,7 +110,8 @@ def _unmatched(case: Case, root: Root) -> Finding | None:
         place,
         ranks=blamed,
         summary=f"{who(lacking[call]).capitalize()} never made the {other} that rank {call.rank} waits for in "
-        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere{made}{now_in(case, blamed, None)}.",
+        f"{name(case, place)}{at(case.site(place))}, and waits elsewhere{made}"
+        f"{now_in(case, tuple(lacking[call]), place)}.",
         evidence=[*(f"in its place, {fact(case, p)}" for p in owed), *(fact(case, p) for p in _heads(case, root))],
         next_steps=[f"compare the order of sends and recvs of {who(root.ranks)} at the lines above"],
         site=case.site(owed[0]) if owed else None,
