@@ -12,7 +12,6 @@ EVERY = 1.0
 """Seconds between two looks."""
 PATIENCE = 10.0
 """Seconds after which what has settled is read, although other files still grow or arrive."""
-MAX_DEPTH = 6
 
 Seen = dict[str, tuple[int, int]]
 """Of each file that may be a dump: its size and when it was written."""
@@ -30,12 +29,14 @@ def scan(source: str, prefix: str | None) -> Seen:
 
 
 def _scan(folder: str, prefix: str | None, depth: int, seen: set[tuple[int, int]], found: Seen) -> None:
+    from frtui.load.discover import MAX_DEPTH
+
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         try:
             info = os.stat(path)
             if stat.S_ISREG(info.st_mode):
-                if _may_be_read(name, prefix):
+                if _may_be_read(name, info.st_size, prefix):
                     found[path] = (info.st_size, info.st_mtime_ns)
             elif stat.S_ISDIR(info.st_mode) and not name.startswith(".") and (info.st_dev, info.st_ino) not in seen:
                 seen.add((info.st_dev, info.st_ino))
@@ -45,13 +46,13 @@ def _scan(folder: str, prefix: str | None, depth: int, seen: set[tuple[int, int]
             continue
 
 
-def _may_be_read(name: str, prefix: str | None) -> bool:
+def _may_be_read(name: str, size: int, prefix: str | None) -> bool:
     """A dump, a ring or an archive by its name; a log that grows all the time is none."""
-    from frtui.load import names
+    from frtui.load import archive, names
 
-    if names.never_a_dump(name) or names.our_own(name):
+    if names.our_own(name):
         return False
-    return names.parse(name, prefix) is not None or ".tar" in name or name.endswith(".tgz")
+    return archive.is_archive(name, size) or not names.never_a_dump(name) and names.parse(name, prefix) is not None
 
 
 class Follower:

@@ -10,6 +10,8 @@ from typing import Callable
 import pytest
 from textual.pilot import Pilot
 
+from frtui.load import find
+from frtui.load.discover import MAX_DEPTH
 from frtui.tui import watch
 from frtui.tui.app import FrtuiApp
 from frtui.tui.loader import folder as reader
@@ -76,6 +78,26 @@ def test_only_what_may_be_a_dump_counts_and_nothing_is_opened(tmp_path: Path) ->
         grow(node / name, 5)
     assert [Path(path).name for path in scan(str(tmp_path), None)] == ["nccl_trace_rank_3"]
     assert scan(str(tmp_path), "other_") == {}
+
+
+def test_archives_are_followed_if_they_would_be_read(tmp_path: Path) -> None:
+    archives = ["JOB.TGZ", "job.TAR", "x.tar.gz", ".hidden.tar"]
+    for name in (*archives, "x.tar.xz", "a.tar.asc"):
+        grow(tmp_path / name, 5)
+    grow(tmp_path / "empty.tar", 0)
+    followed = {Path(path).name for path in scan(str(tmp_path), None)}
+    assert followed == set(archives)
+    assert {"x.tar.xz", "a.tar.asc", "empty.tar"} == {p.file for p in find(tmp_path, None, None).problems} - followed
+
+
+def test_folders_are_followed_as_deep_as_they_are_read(tmp_path: Path) -> None:
+    folder = tmp_path
+    for depth in range(MAX_DEPTH + 2):
+        arrive(folder, depth)
+        folder /= "deeper"
+    assert sorted(map(os.path.realpath, scan(str(tmp_path), None))) == sorted(
+        os.path.realpath(file.path) for file in find(tmp_path, None, None).files
+    )
 
 
 def test_a_folder_that_is_not_there_yet_is_waited_for_and_one_that_goes_is_an_error(tmp_path: Path) -> None:
