@@ -16,6 +16,7 @@ from frtui.tui import watch
 from frtui.tui.app import FrtuiApp
 from frtui.tui.loader import folder as reader
 from frtui.tui.watch import PATIENCE, Follower, scan
+from recorder.ring import Ring
 from tests.dumps import DEFAULT, dump, entry, write
 from tests.tui.screens import main, pane, press, rest, said, text
 
@@ -67,7 +68,7 @@ def test_files_that_arrive_all_the_time_do_not_put_it_off_for_ever(tmp_path: Pat
     assert due.index(True) == PATIENCE
 
 
-def test_only_what_may_be_a_dump_counts_and_nothing_is_opened(tmp_path: Path) -> None:
+def test_only_what_may_be_a_dump_counts_and_no_fifo_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "nccl_trace_rank_1.pipe")
     os.mkfifo(tmp_path / "nccl_trace_rank_2")
     (tmp_path / "round").symlink_to(tmp_path)
@@ -111,6 +112,36 @@ def test_a_folder_that_is_not_there_yet_is_waited_for_and_one_that_goes_is_an_er
     shutil.rmtree(source)
     with pytest.raises(FileNotFoundError):
         follower.due()
+
+
+def test_a_ring_is_followed_though_its_size_and_time_stay(tmp_path: Path) -> None:
+    now = [0.0]
+    source = tmp_path / "recorder"
+    source.mkdir()
+    ring = Ring(str(source / "ring.r0.frr"), 8, 0, 2)
+    follower = Follower(str(tmp_path), None, lambda: now[0])
+    follower.note()
+    assert not follower.due()
+    ring.beat()
+    os.utime(ring.path, (1, 1))
+    follower.note()
+    ring.beat()
+    os.utime(ring.path, (1, 1))
+    assert not follower.due(), "it changes ten times a second: too often to read each time"
+    now[0] += PATIENCE
+    assert follower.due()
+    follower.note()
+    now[0] += PATIENCE
+    assert not follower.due(), "the rank is dead"
+    ring.beat()
+    grow(tmp_path / "nccl_trace_rank_1", 10)
+    assert [follower.due(), follower.due()] == [False, True], "a dump doesn't wait for rings"
+    alone = Follower(ring.path, None, lambda: now[0])
+    alone.note()
+    ring.beat()
+    os.utime(ring.path, (1, 1))
+    now[0] += PATIENCE
+    assert alone.due()
 
 
 # On the screen
