@@ -140,10 +140,14 @@ def test_parquet_has_every_entry_with_its_types(tmp_path: Path) -> None:
     assert str(table.schema.field("input_sizes").type) == "list<element: list<element: int64>>"
 
 
-def test_parquet_of_no_entries(tmp_path: Path) -> None:
+def test_parquet_of_no_entries_has_their_columns(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    write(tmp_path, {0: dump([], pg_config={DEFAULT: range(2)})})
-    assert parquet.read_table(io.BytesIO(exported(load(tmp_path), "parquet"))).num_rows == 0
+    write(tmp_path / "none", {0: dump([], pg_config={DEFAULT: range(2)})})
+    none, some = (
+        parquet.read_table(io.BytesIO(exported(of, "parquet")))
+        for of in (load(tmp_path / "none"), job(tmp_path / "some"))
+    )
+    assert (none.num_rows, none.schema) == (0, some.schema)
 
 
 def test_names_of_strangers(tmp_path: Path) -> None:
