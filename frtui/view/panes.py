@@ -12,11 +12,9 @@ from frtui.view import call, calls, fields, findings, groups, query, ranks, sele
 from frtui.view.index import Index
 from frtui.view.lacking import MISSING_ROW
 from frtui.view.rows import Linked, Page, Rows
-from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, SOURCE, Selection
+from frtui.view.select import CALL, MISSING, PROBLEMS, SOURCE, Selection
 from frtui.view.sorting import Sorting
 from frtui.view.topics import PAGES
-
-__all__ = ["NAMES", "Pane", "Panes"]
 
 
 class Pane(NamedTuple):

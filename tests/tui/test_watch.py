@@ -14,7 +14,7 @@ from frtui.load import find
 from frtui.load.discover import MAX_DEPTH
 from frtui.tui import watch
 from frtui.tui.app import FrtuiApp
-from frtui.tui.loader import folder as reader
+from frtui.tui.loader import Folder
 from frtui.tui.watch import PATIENCE, Follower, scan
 from recorder.ring import Ring
 from tests.dumps import DEFAULT, dump, entry, write
@@ -167,7 +167,7 @@ def ranks(pilot: Pilot[None]) -> int:
 
 
 def watching(source: Path) -> FrtuiApp:
-    return FrtuiApp(str(source), reader(str(source), None, None), watch=True)
+    return FrtuiApp(str(source), Folder(str(source), None, None), watch=True)
 
 
 async def test_it_waits_for_the_first_dump_and_then_follows(tmp_path: Path) -> None:
@@ -241,7 +241,7 @@ async def test_attempts_are_stepped_through_and_told_in_the_headline(tmp_path: P
         arrive(tmp_path / f"attempt_{number}", 0, 1, calls=2 + number)
         for file in (tmp_path / f"attempt_{number}").iterdir():
             os.utime(file, (1e9 + number,) * 2)
-    app = FrtuiApp(str(tmp_path), reader(str(tmp_path), None, None))
+    app = FrtuiApp(str(tmp_path), Folder(str(tmp_path), None, None))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: ranks(pilot) == 2)
         seen = []

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from frtui.view.panes import NAMES, Panes
+from frtui.view.panes import Panes
 from frtui.view.rows import Rows, plain
-from frtui.view.select import MISSING, PROBLEMS, Selection
+from frtui.view.select import MISSING, NAMES, PROBLEMS, Selection
 from tests.dumps import dump, entry
 from tests.view import jobs, proof_jobs
 
