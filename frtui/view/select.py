@@ -30,7 +30,7 @@ class Selection:
     row: int | None = None
     """Row of the rank's entries; None where the rank has none, has no dump, or did not make the finding's call."""
     topic: str = CALL
-    """What the Call pane tells of: the call, the call across its group, or what could not be read."""
+    """What the Call pane tells of: CALL, PROBLEMS (what could not be read), MISSING (dumps), or one of TOPICS."""
     unfolded: bool = False
     """Torch's own and C++ frames are shown; in the matrix and the waits, a line for each rank; all aligned calls."""
     frame: Frame | None = None
