@@ -65,6 +65,11 @@ class Trail:
         return Trail(replace(self.now, group=None, topic=CALL))
 
 
+def selected(findings: tuple[Finding, ...], now: Selection) -> Finding | None:
+    """The finding that is selected; None where none is, or no longer there."""
+    return findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
+
+
 def on_finding(index: Index, findings: tuple[Finding, ...], number: int) -> Selection:
     """All panes on what proves a finding: the call that it names, made or not, else what the blamed rank did last."""
     finding, job = findings[number], index.job
