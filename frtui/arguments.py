@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+FORMATS = ("text", "markdown", "json", "html")
+"""Of a report."""
 COMMANDS = ("report", "entries", "export", "compare", "index", "demo", "env", "doctor")
 
 HELP = """\
@@ -137,7 +139,7 @@ def _screen_parser() -> Parser:
 def _report_parser() -> Parser:
     parser = _parser("report", "Print which rank, call and source line the job waits for.", EXIT_CODES)
     parser.add_argument("dir", metavar="DIR")
-    parser.add_argument("--format", choices=("text", "markdown", "json", "html"), default="text", help="default: text")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     parser.add_argument("--finding", type=int, metavar="N", help="only the N-th finding; 1 is the most likely cause")
     _add_scheduler(parser)
     parser.add_argument("--quick", action="store_true", help="a preliminary answer, from the heads of the files")

@@ -63,6 +63,7 @@ def test_an_unreadable_folder_is_named_and_explained(command: list[str], tmp_pat
         ["demo", "no-such-demo"],
         ["entries", "frtui/demo/tutorial", "--selected-ranks", "two"],
         ["entries", "frtui/demo/tutorial", "--selected-ranks", "7"],
+        ["entries", "frtui/demo/tutorial", "--selected-ranks", "0-" + "9" * 5_000],
         ["entries", "frtui/demo/tutorial", "--pg-filters", "pp"],
     ],
 )

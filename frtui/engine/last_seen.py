@@ -7,13 +7,16 @@ from frtui.engine.agree import canonical
 from frtui.engine.case import Case
 from frtui.engine.waits import SYNCHRONISING
 from frtui.engine.wording import name
+from frtui.model import Signature
 
 
 def last_seen(case: Case, ranks: tuple[int, ...]) -> list[str]:
     """Its last sign of life in the others' dumps: what a peer finished that cannot finish without it."""
-    told = []
-    for rank in ranks:
-        place = None if rank in case.job.ranks else _last_together(case, rank)
+    told: list[str] = []
+    # A signature is what thousands of calls have in common, and on gloo none fits: no call need be looked at.
+    fitting = {number for number, made in enumerate(case.job.signatures) if _needs_all(made)}
+    for rank in ranks if fitting else ():
+        place = None if rank in case.job.ranks else _last_together(case, rank, fitting)
         if place:
             call = case.call(place)
             ns = call.completed if call.completed > 0 else call.created
@@ -24,15 +27,15 @@ def last_seen(case: Case, ranks: tuple[int, ...]) -> list[str]:
     return told
 
 
-def _last_together(case: Case, rank: int) -> tuple[int, int] | None:
-    """(peer, row) of the latest collective that a peer finished together with a rank."""
+def _last_together(case: Case, rank: int, fitting: set[int]) -> tuple[int, int] | None:
+    """(peer, row) of the latest collective, of a fitting signature, that a peer finished together with a rank."""
     groups = {g for g, group in enumerate(case.job.groups) if rank in group.ranks}
     found = []
     for peer in {r for g in groups for r in case.job.groups[g].ranks if r in case.job.ranks}:
         dump = case.job.ranks[peer]
         e = dump.entries
         for row in reversed(dump.calls):
-            if e.group[row] in groups and e.done[row] and not e.p2p[row] and _needs_all(case, e.signature[row]):
+            if e.group[row] in groups and e.done[row] and not e.p2p[row] and e.signature[row] in fitting:
                 found.append((e.created[row], -peer, row))
                 break
     if not found:
@@ -41,7 +44,6 @@ def _last_together(case: Case, rank: int) -> tuple[int, int] | None:
     return -peer, row
 
 
-def _needs_all(case: Case, signature: int) -> bool:
+def _needs_all(made: Signature) -> bool:
     """gloo shows a call that failed as finished, too: it proves nothing."""
-    made = case.job.signatures[signature]
     return canonical(made.op) in SYNCHRONISING and made.backend != "gloo"

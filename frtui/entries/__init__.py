@@ -24,4 +24,4 @@ def render(
     if format == "table":
         return [table(job, chosen, members, stack).encode()]
     rows = flat.entries(job, chosen, members, stack)
-    return flat.as_json(rows) if format == "json" else flat.as_csv(rows)
+    return flat.as_json(rows) if format == "json" else flat.as_csv(flat.columns(stack), rows)

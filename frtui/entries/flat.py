@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,6 +12,38 @@ from typing import Any
 from frtui.model import NONE, STATE_NAMES, Call, Job
 from frtui.stacks import call_site
 from frtui.view.words import named
+
+_COLUMNS = (
+    "rank",
+    "record_id",
+    "group",
+    "group_desc",
+    "collective_seq_id",
+    "p2p_seq_id",
+    "op_id",
+    "op",
+    "backend",
+    "is_p2p",
+    "state",
+    "retired",
+    "finished",
+    "input_sizes",
+    "input_dtypes",
+    "output_sizes",
+    "output_dtypes",
+    "time_created_ns",
+    "time_discovered_started_ns",
+    "time_discovered_completed_ns",
+    "duration_ms",
+    "timeout_ms",
+    "thread",
+    "call_site",
+)
+
+
+def columns(stack: bool) -> tuple[str, ...]:
+    """The names that every row of `entries` has, in order: a table has them without a row, too."""
+    return (*_COLUMNS, "frames") if stack else _COLUMNS
 
 
 def entries(job: Job, ranks: Sequence[int], groups: frozenset[int], stack: bool) -> Iterator[dict[str, Any]]:
@@ -65,14 +98,12 @@ def as_json(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     yield b"[]\n" if lead == "[\n" else b"\n]\n"
 
 
-def as_csv(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+def as_csv(names: Sequence[str], rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     """A line an entry below a line of names; lists are JSON inside their field."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for number, row in enumerate(rows):
-        if number == 0:
-            writer.writerow(row)
-        writer.writerow(map(_field, row.values()))
+    for values in itertools.chain([names], (row.values() for row in rows)):
+        writer.writerow(map(_field, values))
         yield out.getvalue().encode()
         out.seek(0)
         out.truncate()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from frtui.model import Job
 from frtui.text import clean, ranges
+
+_RANKS = re.compile(r"(\d{1,18})(?:-(\d{0,18}))?")
+"""More digits are no rank; Python refuses to read some thousands of them."""
+_SHOWN = 60
 
 
 class BadSelection(Exception):
@@ -18,11 +23,12 @@ def select_ranks(job: Job, words: Sequence[str] | None) -> list[int]:
         return list(job.ranks)
     wanted: set[int] = set()
     for word in ",".join(words).split(","):
-        first, _, last = word.partition("-")
-        if not (first.isdecimal() and (last or first).isdecimal()):
-            raise BadSelection(f"--selected-ranks takes numbers and ranges like 0 3-7, not {clean(word)}")
+        found = _RANKS.fullmatch(word)
+        if found is None:
+            raise BadSelection(f"--selected-ranks takes numbers and ranges like 0 3-7, not {clean(word[:_SHOWN])}")
+        first, last = int(found[1]), int(found[2] or found[1])
         # Cut to the ranks there are: 0-999999999 is a fine way to say "all".
-        wanted.update(rank for rank in job.ranks if int(first) <= rank <= int(last or first))
+        wanted.update(rank for rank in job.ranks if first <= rank <= last)
     if not wanted:
         raise BadSelection(f"none of the selected ranks has a dump; there are: {ranges(list(job.ranks))}")
     return sorted(wanted)

@@ -23,9 +23,9 @@ def render(job: Job, format: str, ranks: Sequence[str] | None, groups: Sequence[
         from frtui.export import torch_db
 
         return [torch_db.database(job, chosen, members)]
-    rows = flat.entries(job, chosen, members, stack=True)
+    names, rows = flat.columns(stack=True), flat.entries(job, chosen, members, stack=True)
     if format == "csv":
-        return flat.as_csv(rows)
+        return flat.as_csv(names, rows)
     from frtui.export import parquet
 
-    return [parquet.table(rows)]
+    return [parquet.table(names, rows)]

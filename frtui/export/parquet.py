@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ _TEXTS = ("group", "group_desc", "op", "backend", "state", "thread", "call_site"
 _FLAGS = ("is_p2p", "retired", "finished")
 
 
-def table(rows: Iterator[dict[str, Any]]) -> bytes:
+def table(names: Sequence[str], rows: Iterator[dict[str, Any]]) -> bytes:
     """Raises Unavailable without pyarrow."""
     try:
         import pyarrow as arrow
@@ -29,14 +29,10 @@ def table(rows: Iterator[dict[str, Any]]) -> bytes:
         **dict.fromkeys(("input_dtypes", "output_dtypes", "frames"), texts),
         "duration_ms": arrow.float64(),
     }
-    first = next(rows, None)
-    names = list(first) if first else []
     schema = arrow.schema([(name, kinds.get(name, arrow.int64())) for name in names])
     sink = arrow.BufferOutputStream()
     with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
-        group = [first] if first else []
-        while group := group + list(islice(rows, _ROWS - len(group))):
+        while group := list(islice(rows, _ROWS)):
             writer.write_table(arrow.Table.from_pylist(group, schema))
-            group = []
     data: bytes = sink.getvalue().to_pybytes()
     return data

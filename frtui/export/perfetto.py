@@ -2,8 +2,8 @@
 
 A process a rank, a thread a process group, and one for its sends and recvs. torch records when a call was enqueued and
 when its end was noticed, and a group's calls run one after the other: a slice begins when its call was enqueued, or
-when the call before it ended. The first unfinished call lasts until the newest time in any dump; what is queued behind
-it is a mark. Arrows join a collective on all its ranks. Each rank's times are those of its own clock.
+when the call before it ended. The first unfinished call lasts until the newest time of any selected rank; what is
+queued behind it is a mark. Arrows join a collective on all its ranks. Each rank's times are those of its own clock.
 
 The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 """

@@ -2,7 +2,8 @@
 
 Its file is a pickle of (types, Database): see torch/distributed/flight_recorder/components/types.py, whose classes it
 names, so that reading it needs torch 2.9 or newer. As torch does, `tracebacks` stays empty; what differs on some rank
-has `pass_check` false, but not torch's own classification.
+has `pass_check` false, but not torch's own classification. Missing is only who surely did not make a call: not a rank
+that wasn't selected, left no dump, or whose ring no longer holds it.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ import pickle
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from frtui.engine.lanes import Lanes, build
+from frtui.engine.agree import argument_key, dtypes_recorded, unknown_content
+from frtui.engine.lanes import ChannelKey, Lanes, build
 from frtui.model import STATE_NAMES, Call, Job, Signature
+from frtui.view.across import NOT_JOINED, why_absent
+from frtui.view.index import Index
 
 _MODULE = b"torch.distributed.flight_recorder.components.types"
 _PROTO, _STOP, _MARK, _LIST, _APPENDS = b"\x80\2", b".", b"(", b"]", b"e"
@@ -24,15 +28,16 @@ class _Match(NamedTuple):
 
     group: int
     calls: list[Call]
-    expected: set[int]
-    """Ranks that should have made it."""
+    members: set[int]
+    """Ranks that take part in such a call."""
+    missing: set[int]
+    """Those of them that surely did not make it."""
+    alike: bool
+    """Whether all gave equal arguments."""
 
     @property
     def agree(self) -> bool:
-        """Whether all made it, and with equal arguments."""
-        first = self.calls[0].signature
-        same = all(call.p2p or call.signature == first for call in self.calls)
-        return same and {call.rank for call in self.calls} == self.expected
+        return self.alike and not self.missing
 
 
 def database(job: Job, ranks: Sequence[int], groups: frozenset[int]) -> bytes:
@@ -51,19 +56,43 @@ def database(job: Job, ranks: Sequence[int], groups: frozenset[int]) -> bytes:
 
 
 def _matches(lanes: Lanes, ranks: frozenset[int], groups: frozenset[int]) -> Iterator[_Match]:
-    job = lanes.job
+    index, dtypes = Index(lanes.job), dtypes_recorded(lanes.job)
     for group in sorted(groups):
-        found: dict[int, list[Call]] = {}
-        for rank, lane in sorted(lanes.collectives.get(group, {}).items()):
-            for row, seq in zip(lane.rows, lane.seqs) if rank in ranks else ():
-                found.setdefault(seq, []).append(job.call(rank, row))
-        members = set(job.groups[group].ranks) or set(ranks)
-        yield from (_Match(group, calls, members) for _, calls in sorted(found.items()))
-    for (group, src, dst), channel in sorted(lanes.channels.items()):
-        for n, send in enumerate(channel.sends) if group in groups and {src, dst} <= ranks else ():
-            taken = lanes.peer((group, src, dst), True, n)
-            sides = [job.call(src, send.row)] + ([job.call(dst, taken.row)] if taken else [])
-            yield _Match(group, sides, {src, dst})
+        for number, calls in sorted(_collectives(lanes, ranks, group).items()):
+            members = set(lanes.job.groups[group].ranks) or set(ranks)
+            without = (members & ranks).difference(call.rank for call in calls)
+            missing = {rank for rank in without if why_absent(index, rank, group, number) == NOT_JOINED}
+            yield _Match(group, calls, members, missing, _alike(calls, dtypes))
+    for key in sorted(lanes.channels):
+        if key[0] in groups and ranks.issuperset(key[1:]):
+            yield from _sends(lanes, key)
+
+
+def _collectives(lanes: Lanes, ranks: frozenset[int], group: int) -> dict[int, list[Call]]:
+    """The calls of a group by number."""
+    found: dict[int, list[Call]] = {}
+    for rank, lane in sorted(lanes.collectives.get(group, {}).items()):
+        for row, seq in zip(lane.rows, lane.seqs) if rank in ranks else ():
+            found.setdefault(seq, []).append(lanes.job.call(rank, row))
+    return found
+
+
+def _alike(calls: Sequence[Call], dtypes: bool) -> bool:
+    """Whether what must be equal on all ranks is."""
+    first = calls[0].signature
+    if all(call.signature == first for call in calls):  # nearly always, and the keys take their time
+        return True
+    signatures = (call.signature for call in calls if not unknown_content(call.signature))
+    return len({argument_key(signature, dtypes) for signature in signatures}) <= 1
+
+
+def _sends(lanes: Lanes, key: ChannelKey) -> Iterator[_Match]:
+    job, (group, src, dst) = lanes.job, key
+    for n, send in enumerate(lanes.channels[key].sends):
+        taken = lanes.peer(key, True, n)
+        sides = [job.call(src, send.row)] + ([job.call(dst, taken.row)] if taken else [])
+        lost = job.ranks[dst].truncated or lanes.peer_index(key, True, n) < 0
+        yield _Match(group, sides, {src, dst}, set() if taken or lost else {dst}, True)
 
 
 def _collective(job: Job, number: int, match: _Match) -> bytes:
@@ -81,12 +110,12 @@ def _collective(job: Job, number: int, match: _Match) -> bytes:
         _profiling_name(call.signature),
         _lists(call.signature.inputs),
         _lists(call.signature.outputs),
-        match.expected,
+        match.members,
         STATE_NAMES[call.state],
         frames,
         None,
         None,
-        match.expected - {one.rank for one in match.calls} or None,
+        match.missing or None,
     )
 
 

@@ -19,9 +19,10 @@ from frtui.load.mould import Columns, Mould, Part, Places
 from frtui.model import NONE
 
 _OF_A_LENGTH, _MOULDS = 16, 64
-"""Moulds that entries of one length may have, and those of a section before they must be few for its entries."""
+"""Most moulds for entries of one length; and how many a section may have before one needs 64 entries read for each."""
 _OF_NEW = 512
-"""The same of those that entries with something new have: nearly each of the first ones has its own."""
+"""How many may be made from entries with something new, of which nearly each has its own at first, before one needs 8
+entries read for each."""
 
 
 class _New(Exception):

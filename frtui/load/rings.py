@@ -7,7 +7,6 @@ import zlib
 from typing import Any
 
 from frtui.load.errors import Unusable
-from frtui.load.found import Found
 from frtui.load.limits import Budget, length, text
 from frtui.regular import open_regular
 
@@ -56,14 +55,14 @@ def fault_beside(ring: str, rank: int) -> str:
         return ""
 
 
-def state(file: Found, most: int) -> int:
+def state(path: str, most: int = HEADER) -> int:
     """Another number whenever the ring has changed: it has one size, and mapped memory leaves the time as it was.
 
-    Looks at `most` bytes. What is in an archive doesn't change alone. Of a ring that can't be read: 0.
+    Looks at `most` bytes. Of a ring that can't be read: 0.
     """
     try:
-        with open_regular(file.path) as stream:
-            return 0 if file.offset else zlib.crc32(stream.read(most))
+        with open_regular(path) as stream:
+            return zlib.crc32(stream.read(most))
     except OSError:
         return 0
 

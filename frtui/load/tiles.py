@@ -79,7 +79,7 @@ class _Reader:
         self.machine = Torch(data)
         self.sections: list[Section] = []
         self.slow = 0
-        """Bytes of all of those: they cost up to 2.5 times what they cost the general way."""
+        """Bytes of the entries that were read one by one, at up to 2.5 times the cost of the general way."""
 
     def read(self) -> object:
         machine, entries = self.machine, self._head()

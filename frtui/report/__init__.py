@@ -10,10 +10,9 @@ from frtui.report import as_json, html, markdown, text
 from frtui.report.build import facts, is_cause
 from frtui.report.facts import Facts
 
-__all__ = ["FORMATS", "Facts", "facts", "found_hang", "render"]
+__all__ = ["Facts", "facts", "found_hang", "render"]
 
 _FORMATS = {"text": text.render, "markdown": markdown.render, "json": as_json.render, "html": html.render}
-FORMATS = tuple(_FORMATS)
 
 
 def render(job: Job, findings: Sequence[Finding], format: str, only: int | None = None) -> bytes:  # noqa: A002

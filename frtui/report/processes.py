@@ -55,7 +55,7 @@ def _frames(stack: Stack) -> list[Facts]:
 
 
 def printed(processes: list[Facts]) -> list[tuple[list[int], str, list[Facts]]]:
-    """(ranks, exception, frames) of what tells most, equal ones once; without an exception of the main thread."""
+    """(ranks, exception, frames) of each stack, equal ones once: of a rank's exception, else of its main thread."""
     alike: list[tuple[list[int], str, list[Facts]]] = []
     for process in processes:
         made = process["exception"] or next(iter(process["threads"]), None)

@@ -89,8 +89,8 @@ def _stamp(listing: Listing, prefix: str | None) -> list[Any]:
 
 
 def _as_it_is(file: Found, most: int) -> list[Any]:
-    """`most`: bytes of a ring to look at."""
-    ring = rings.state(file, most) if file.ring else 0
+    """`most`: bytes of a ring to look at. What is in an archive doesn't change alone."""
+    ring = rings.state(file.path, most) if file.ring and not file.offset else 0
     return [file.name, file.rank, file.size, file.mtime_ns, file.offset, ring]
 
 

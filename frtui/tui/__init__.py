@@ -48,9 +48,9 @@ def run(
     say_at_once(opening.encode("ascii", "replace").decode() if ascii else opening)
     try:
         from frtui.tui.app import FrtuiApp
-        from frtui.tui.loader import folder
+        from frtui.tui.loader import Folder
 
-        app = FrtuiApp(source, folder(source, prefix, attempt), plain=ascii, watch=watch, debug=debug)
+        app = FrtuiApp(source, Folder(source, prefix, attempt), plain=ascii, watch=watch, debug=debug)
     finally:
         say_at_once()
     app.run(mouse=mouse)

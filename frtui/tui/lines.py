@@ -55,10 +55,6 @@ class LineList(Unscrolled, can_focus=True):
         list: LineList
         key: int
 
-        @property
-        def control(self) -> LineList:
-            return self.list
-
     @dataclass
     class Opened(Moved):
         """The person pressed Enter on a line, or clicked on the line of the cursor."""

@@ -70,10 +70,6 @@ class Folder:
         self.attempt = attempts[at] if at >= 0 else None
 
 
-def folder(source: str, prefix: str | None, attempt: str | None) -> Folder:
-    return Folder(source, prefix, attempt)
-
-
 class Loader(Static):
     @dataclass
     class Read(Message):

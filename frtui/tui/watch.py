@@ -1,4 +1,4 @@
-"""Follows a folder while a job still dumps: by stat() alone, so that nothing in it can hold this up."""
+"""Follows a folder while a job still dumps: by stat(), and by the heads of rings, whose stat() never changes."""
 
 from __future__ import annotations
 
@@ -6,37 +6,50 @@ import os
 import stat
 import threading
 import time
-from typing import Callable
+from typing import Callable, NamedTuple
 
 EVERY = 1.0
 """Seconds between two looks."""
 PATIENCE = 10.0
-"""Seconds after which what has settled is read, although other files still grow or arrive."""
-MAX_DEPTH = 6
+"""Seconds after which what has settled is read, although other files still grow or arrive. Rings change as long as
+their ranks live: for them alone, nothing is read sooner."""
 
-Seen = dict[str, tuple[int, int]]
-"""Of each file that may be a dump: its size and when it was written."""
+
+class Look(NamedTuple):
+    """What tells that a file has changed."""
+
+    size: int
+    state: int
+    """When it was written; of a ring, which is mapped memory and shows no such time, what its head says."""
+    ring: bool = False
+
+
+Seen = dict[str, Look]
+"""Each file that may be a dump, by path."""
 
 
 def scan(source: str, prefix: str | None) -> Seen:
-    """Nothing is opened. Raises OSError where the source itself can't be listed."""
+    """Nothing but rings is opened. Raises OSError where the source itself can't be listed."""
     info = os.stat(source)
     found: Seen = {}
     if stat.S_ISDIR(info.st_mode):
         _scan(source, prefix, 0, {(info.st_dev, info.st_ino)}, found)
     elif stat.S_ISREG(info.st_mode):
-        found[source] = (info.st_size, info.st_mtime_ns)
+        found[source] = _look(source, info, None) or Look(info.st_size, info.st_mtime_ns)
     return found
 
 
 def _scan(folder: str, prefix: str | None, depth: int, seen: set[tuple[int, int]], found: Seen) -> None:
+    from frtui.load.discover import MAX_DEPTH
+
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         try:
             info = os.stat(path)
             if stat.S_ISREG(info.st_mode):
-                if _may_be_read(name, prefix):
-                    found[path] = (info.st_size, info.st_mtime_ns)
+                look = _look(path, info, prefix)
+                if look is not None:
+                    found[path] = look
             elif stat.S_ISDIR(info.st_mode) and not name.startswith(".") and (info.st_dev, info.st_ino) not in seen:
                 seen.add((info.st_dev, info.st_ino))
                 if depth < MAX_DEPTH:
@@ -45,13 +58,17 @@ def _scan(folder: str, prefix: str | None, depth: int, seen: set[tuple[int, int]
             continue
 
 
-def _may_be_read(name: str, prefix: str | None) -> bool:
-    """A dump, a ring or an archive by its name; a log that grows all the time is none."""
-    from frtui.load import names
+def _look(path: str, info: os.stat_result, prefix: str | None) -> Look | None:
+    """None of what is neither a dump nor a ring nor an archive by its name: a log grows all the time."""
+    from frtui.load import archive, names, rings
 
-    if names.never_a_dump(name) or names.our_own(name):
-        return False
-    return names.parse(name, prefix) is not None or ".tar" in name or name.endswith(".tgz")
+    name = os.path.basename(path)
+    if names.our_own(name):
+        return None
+    known = None if names.never_a_dump(name) else names.parse(name, prefix)
+    if known is not None and known.ring:
+        return Look(info.st_size, rings.state(path), True)
+    return Look(info.st_size, info.st_mtime_ns) if known or archive.is_archive(name, info.st_size) else None
 
 
 class Follower:
@@ -62,6 +79,7 @@ class Follower:
         self._read: Seen | None = None
         self._last: Seen = {}
         self._since: float | None = None
+        self._noted = clock()
 
     def note(self) -> None:
         """What lies there now is about to be read."""
@@ -69,7 +87,7 @@ class Follower:
             self._read = self._last = scan(self.source, self.prefix)
         except OSError:
             self._read = {}
-        self._since = None
+        self._since, self._noted = None, self._clock()
 
     def due(self) -> bool:
         """Whether something has changed since it was read, and has come to rest. Raises OSError."""
@@ -77,13 +95,15 @@ class Follower:
         if self._last == self._read:
             self._since = None
             return False
+        read = self._read or {}
+        changed = {path for path in (*self._last, *read) if self._last.get(path) != read.get(path)}
+        if changed and all(path in read and path in self._last and self._last[path].ring for path in changed):
+            return self._clock() - self._noted >= PATIENCE
         self._since = self._clock() if self._since is None else self._since
-        resting = {path for path, (size, _) in self._last.items() if path in before and before[path][0] == size}
+        resting = {path for path, look in self._last.items() if path in before and before[path].size == look.size}
         if len(resting) == len(self._last) == len(before):
             return True
-        read = self._read or {}
-        some = any(self._last[path] != read.get(path) for path in resting)
-        return some and self._clock() - self._since >= PATIENCE
+        return not changed.isdisjoint(resting) and self._clock() - self._since >= PATIENCE
 
     def _look(self) -> Seen:
         try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from frtui.model import NONE, Rank
 from frtui.view import findings
-from frtui.view.select import CALL, TOPICS, Selection, Trail, telling_row
+from frtui.view.select import CALL, TOPICS, Selection, Trail, selected, telling_row
 
 if TYPE_CHECKING:
     from frtui.view.panes import Panes
@@ -32,9 +32,9 @@ def again(before: Panes, after: Panes, then: Selection) -> Trail:
 
 def _same_finding(before: Panes, after: Panes, then: Selection) -> int | None:
     """The same finding, or the first."""
-    if then.finding is None or then.finding >= len(before.findings):
+    old = selected(before.findings, then)
+    if old is None:
         return 0 if after.findings else None
-    old = before.findings[then.finding]
     same = (n for n, f in enumerate(after.findings) if (f.kind, f.ranks, f.op) == (old.kind, old.ranks, old.op))
     return next(same, 0 if after.findings else None)
 

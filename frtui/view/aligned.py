@@ -8,7 +8,7 @@ from frtui.text import together
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import FULL, Line, cells, cut, pad, wrap
-from frtui.view.select import Selection
+from frtui.view.select import Selection, selected
 from frtui.view.steps import ALIKE, ONLY_LEFT, ONLY_RIGHT, Step, steps_of
 from frtui.view.words import DIFFERS, NOT_HERE, arguments, count, label, number, only, operation, rank_list, state
 
@@ -233,13 +233,14 @@ WHY_NOT = {
 
 
 def why_not(findings: tuple[Finding, ...], now: Selection) -> str:
-    if now.finding is None or now.finding >= len(findings):
+    finding = selected(findings, now)
+    if finding is None:
         return "no finding is selected"
-    return WHY_NOT.get(findings[now.finding].kind, "all members made the same calls; x compares this one")
+    return WHY_NOT.get(finding.kind, "all members made the same calls; x compares this one")
 
 
 def aligned(index: Index, findings: tuple[Finding, ...], now: Selection) -> AlignedPage | None:
-    finding = findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
+    finding = selected(findings, now)
     if finding is None or finding.beside is None:
         return None
     return AlignedPage(index, finding, finding.beside, now.unfolded)

@@ -12,7 +12,7 @@ from frtui.view.findings import call_name
 from frtui.view.index import Index
 from frtui.view.lacking import lacks
 from frtui.view.rows import LABEL, FrameLine, Line, Page, cells, labelled, wrap
-from frtui.view.select import Selection
+from frtui.view.select import Selection, selected
 from frtui.view.words import arguments, clock, count, dtype, label, named, number, only, operation, shapes, span
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SHOWN_PARTS = 6
 
 
 def page(index: Index, findings: tuple[Finding, ...], now: Selection) -> Page:
-    finding = findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
+    finding = selected(findings, now)
     if finding and now.rank is not None and now.row is None and lacks(index, finding, now.rank):
         rank = now.rank
         return Page(lambda width: missing_call(index, finding, rank, width, now.unfolded))

@@ -12,7 +12,7 @@ from frtui.view.columns import Column, columns
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import FULL, Line, cells, cut, flow, pad, plain, wrap
-from frtui.view.select import Selection, telling_row
+from frtui.view.select import Selection, selected, telling_row
 from frtui.view.standing import BLAMED, MARKS, NO_DUMP, Standing, standings
 from frtui.view.words import BAD, count, label
 
@@ -34,10 +34,11 @@ class Alike(NamedTuple):
 class Matrix(Listing):
     def __init__(self, index: Index, findings: tuple[Finding, ...], now: Selection) -> None:
         self.index, self.standings, self.each = index, standings(index), now.unfolded
-        told = [findings[now.finding]] if now.finding is not None and now.finding < len(findings) else []
+        finding = selected(findings, now)
+        told = findings if finding is None else (finding, *findings)
         self.accused = {(rank, f.group) for f in findings for rank in f.ranks}
         self.blamed = frozenset(rank for rank, _ in self.accused)
-        self.columns, self.left_out = columns(index, [f.group for f in (*told, *findings) if f.group is not None])
+        self.columns, self.left_out = columns(index, [f.group for f in told if f.group is not None])
         self.folds = {} if self.each else {fold.ranks[0]: fold for fold in self.fold(index.world)}
         self.fold_of = {rank: first for first, fold in self.folds.items() for rank in fold.ranks}
         self.widths: list[int] = []

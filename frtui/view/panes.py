@@ -12,11 +12,9 @@ from frtui.view import call, calls, fields, findings, groups, query, ranks, sele
 from frtui.view.index import Index
 from frtui.view.lacking import MISSING_ROW
 from frtui.view.rows import Linked, Page, Rows
-from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, SOURCE, Selection
+from frtui.view.select import CALL, MISSING, PROBLEMS, SOURCE, Selection
 from frtui.view.sorting import Sorting
 from frtui.view.topics import PAGES
-
-__all__ = ["NAMES", "Pane", "Panes"]
 
 
 class Pane(NamedTuple):
@@ -67,7 +65,7 @@ class Panes:
         return groups.rows(self.index, self.findings), group, "3 Groups"
 
     def _calls(self, now: Selection) -> tuple[Rows, int | None, str]:
-        finding = self.findings[now.finding] if now.finding is not None else None
+        finding = select.selected(self.findings, now)
         rows = calls.rows(self.index, now, finding)
         key = MISSING_ROW if now.row is None and isinstance(rows, calls.OneMissing) else now.row
         return rows, key, calls.title(self.index, now)
@@ -139,7 +137,8 @@ class Panes:
         """The source line that a pane is about: the finding's, or else where the selected call was made."""
         if now.topic == SOURCE:
             return now.frame
-        of = self.findings[now.finding].site if now.finding is not None else None
+        finding = select.selected(self.findings, now)
+        of = finding.site if finding else None
         if (name == "findings" and of) or now.row is None or now.rank not in self.job.ranks:
             return of
         return call_site(self.job.call(now.rank, now.row).stack)

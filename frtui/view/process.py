@@ -12,10 +12,6 @@ SHOWN_THREADS = 1
 """Threads that are listed before `c` unfolds the rest: the main thread is the one that makes the calls."""
 
 
-def told(rank: Rank) -> bool:
-    return bool(rank.by or rank.threads or rank.error)
-
-
 def word(rank: Rank) -> str:
     """How the process ended, in a few letters; empty where nothing is known of it."""
     if rank.error is not None:

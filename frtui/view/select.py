@@ -30,7 +30,7 @@ class Selection:
     row: int | None = None
     """Row of the rank's entries; None where the rank has none, has no dump, or did not make the finding's call."""
     topic: str = CALL
-    """What the Call pane tells of: the call, the call across its group, or what could not be read."""
+    """What the Call pane tells of: CALL, PROBLEMS (what could not be read), MISSING (dumps), or one of TOPICS."""
     unfolded: bool = False
     """Torch's own and C++ frames are shown; in the matrix and the waits, a line for each rank; all aligned calls."""
     frame: Frame | None = None
@@ -63,6 +63,11 @@ class Trail:
         if self.past:
             return Trail(self.past[-1], self.past[:-1])
         return Trail(replace(self.now, group=None, topic=CALL))
+
+
+def selected(findings: tuple[Finding, ...], now: Selection) -> Finding | None:
+    """The finding that is selected; None where none is, or no longer there."""
+    return findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
 
 
 def on_finding(index: Index, findings: tuple[Finding, ...], number: int) -> Selection:

@@ -92,7 +92,7 @@ class Standings:
         return Standing(seq, BEHIND if seq < self.finished.get(group, NONE) else DONE)
 
     def behind(self, rank: int) -> float:
-        """Collectives that a rank has made less than who made most of them, in the group where that is most."""
+        """How many collectives fewer a rank has made than who made most of them, in the group where it lags most."""
         if rank not in self.index.job.ranks:
             return float("-inf")
         data, last = self.index.job.ranks[rank], self.index.ends(rank).last

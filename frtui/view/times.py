@@ -9,7 +9,7 @@ from frtui.view import clocks, durations, lags, strip
 from frtui.view.across import by_reason, why_absent
 from frtui.view.index import Index
 from frtui.view.rows import Line, Linked, flow, pad, wrap
-from frtui.view.select import Selection, telling_row
+from frtui.view.select import Selection, selected, telling_row
 from frtui.view.words import clock, count, label, number, operation, span
 
 SLOWEST, LATEST, STRIPS = 6, 8, 12
@@ -157,5 +157,5 @@ def collective(index: Index, now: Selection, finding: Finding | None) -> tuple[i
 
 
 def times(index: Index, findings: tuple[Finding, ...], now: Selection) -> Times | None:
-    finding = findings[now.finding] if now.finding is not None else None
+    finding = selected(findings, now)
     return Times(index, now, finding) if index.job.n_entries else None

@@ -11,7 +11,7 @@ from frtui.view.index import Index
 from frtui.view.lacking import left_alone
 from frtui.view.matrix import matrix
 from frtui.view.rows import Linked
-from frtui.view.select import ACROSS, ALIGNED, MATRIX, SOURCE, TIMES, WAITS, Selection
+from frtui.view.select import ACROSS, ALIGNED, MATRIX, SOURCE, TIMES, WAITS, Selection, selected
 from frtui.view.source import SourcePage
 from frtui.view.times import times
 from frtui.view.waits_page import waits
@@ -32,7 +32,7 @@ class Topic(NamedTuple):
 def across(index: Index, findings: tuple[Finding, ...], now: Selection) -> AcrossPage | None:
     """The selected call on every member; where a finding is about a call that the rank lacks, that one."""
     made = index.job.call(now.rank, now.row) if now.rank in index.job.ranks and now.row is not None else None
-    finding = findings[now.finding] if now.finding is not None else None
+    finding = selected(findings, now)
     blamed = finding.ranks if finding else ()
     if finding and finding.group is not None and finding.seq is not None and not finding.p2p:
         named = (finding.group, finding.seq)

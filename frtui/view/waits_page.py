@@ -10,7 +10,7 @@ from frtui.text import ranges, together
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import Line, cut, cut_left, wrap
-from frtui.view.select import Selection, telling_row
+from frtui.view.select import Selection, selected, telling_row
 from frtui.view.waits import Knot, tree
 from frtui.view.words import BAD, count, label, number, only, operation, rank_list
 
@@ -172,7 +172,7 @@ class WaitsPage(Listing):
 
 
 def waits(index: Index, findings: tuple[Finding, ...], now: Selection) -> WaitsPage | None:
-    finding = findings[now.finding] if now.finding is not None and now.finding < len(findings) else None
+    finding = selected(findings, now)
     if finding is None or not (finding.waits or finding.waiting):
         return None
     return WaitsPage(index, finding, now.unfolded)

@@ -61,7 +61,8 @@ def fetch(
     switches = Switches(include_collectives, include_stack_traces, only_active)
     name, taken = _first_with_calls([source] if source else buffers.names(), switches)
     fixed = repair.repaired(taken, [*buffers.torch_groups(), *groups], whole=not only_active)
-    entries = fixed.pop("entries", [])  # torch's analyzer stops at a dump without any
+    # torch's analyzer stops at a dump without any. They stand last, as in its own files: the rest is read without them.
+    entries = fixed.pop("entries", [])
     return {**fixed, "recorder": _header(name, switches), "entries": entries}
 
 

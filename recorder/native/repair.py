@@ -27,8 +27,6 @@ def repaired(dump: Mapping[str, Any], groups: Iterable[Group], whole: bool = Tru
     fixed["pg_config"] = config(dump.get("pg_config", {}), entries, groups)
     if whole and entries and not dump.get("pg_status"):
         fixed["pg_status"] = status(entries)
-    # What stands before `entries` can be read without them, as in torch's own files.
-    fixed.update({key: fixed.pop(key) for key in ("entries",) if key in fixed})
     return fixed
 
 

@@ -39,10 +39,6 @@ class Variable(NamedTuple):
     backends: tuple[str, ...] = ("nccl",)
     choices: tuple[str, ...] = ()
 
-    @property
-    def since(self) -> Release:
-        return min(name.since for name in self.names)
-
 
 def row(
     key: str,

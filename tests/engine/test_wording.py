@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from frtui.engine import last_seen
+from frtui.engine.agree import canonical
 from frtui.text import together
 from tests.dumps import T0, dump, entry
 from tests.engine.conftest import Judge
@@ -123,3 +127,17 @@ def test_gloo_shows_failed_calls_as_finished_so_they_are_no_sign_of_life(judge: 
     [found] = judge({r: dump(rows, pg_config=world(4)) for r in range(3)})
     assert found.kind == "no-dump"
     assert not any("last seen" in fact for fact in found.evidence)
+
+
+def test_on_gloo_no_call_is_looked_at_for_a_sign_of_life(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each peer's whole ring would be, for each missing rank, and none of it can be one."""
+    asked: list[str] = []
+
+    def counted(op: str) -> str:
+        asked.append(op)
+        return canonical(op)
+
+    monkeypatch.setattr(last_seen, "canonical", counted)
+    rows = [entry(n, backend="gloo", retired=n < 40) for n in range(1, 41)]
+    judge({r: dump(rows, pg_config=world(4)) for r in range(3)})
+    assert len(asked) <= 1, "there is one signature"

@@ -114,5 +114,14 @@ def test_no_field_of_the_csv_is_a_formula(tmp_path: Path) -> None:
 def test_no_entries_at_all(tmp_path: Path) -> None:
     write(tmp_path, {0: dump([], pg_config={WORLD: [0]})})
     assert json.loads(printed(tmp_path, "json")) == []
-    assert printed(tmp_path, "csv") == ""
     assert "rank 0" in printed(tmp_path, "table")
+
+
+def test_the_csv_of_no_entries_has_their_names(tmp_path: Path) -> None:
+    write(tmp_path / "none", {0: dump([], pg_config={WORLD: [0]})})
+    write(tmp_path / "some", {0: dump([entry(1)], pg_config={WORLD: [0]})})
+    for stack in (False, True):
+        none, some = (printed(tmp_path / name, "csv", stack).splitlines() for name in ("none", "some"))
+        named = json.loads(printed(tmp_path / "some", "json", stack))[0]
+        assert none == some[:1] == [",".join(named)]
+        assert len(some) == 2

@@ -140,10 +140,14 @@ def test_parquet_has_every_entry_with_its_types(tmp_path: Path) -> None:
     assert str(table.schema.field("input_sizes").type) == "list<element: list<element: int64>>"
 
 
-def test_parquet_of_no_entries(tmp_path: Path) -> None:
+def test_parquet_of_no_entries_has_their_columns(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    write(tmp_path, {0: dump([], pg_config={DEFAULT: range(2)})})
-    assert parquet.read_table(io.BytesIO(exported(load(tmp_path), "parquet"))).num_rows == 0
+    write(tmp_path / "none", {0: dump([], pg_config={DEFAULT: range(2)})})
+    none, some = (
+        parquet.read_table(io.BytesIO(exported(of, "parquet")))
+        for of in (load(tmp_path / "none"), job(tmp_path / "some"))
+    )
+    assert (none.num_rows, none.schema) == (0, some.schema)
 
 
 def test_names_of_strangers(tmp_path: Path) -> None:
@@ -202,6 +206,36 @@ def test_the_database_says_what_did_not_match(tmp_path: Path) -> None:
     assert (wrong.collective_seq_id, wrong.missing_ranks) == (5, {2})
     assert len(found.ncclcalls) == 5 + 5 + 4 + 2 * 3
     assert [one.collective_type for one in found.ncclcalls[-2:]] == ["nccl:send 0->1", "nccl:recv 1<-0"]
+
+
+def test_who_was_not_selected_or_left_no_dump_is_not_missing(tmp_path: Path) -> None:
+    group = {DEFAULT: range(5)}
+    write(tmp_path, {rank: dump([entry(1), entry(2)], pg_config=group) for rank in range(4)})
+    for ranks in (["0-1"], None):
+        found = database(exported(load(tmp_path), "torch-db", ranks))
+        assert {(one.pass_check, one.missing_ranks) for one in found.collectives} == {(True, None)}
+        assert found.collectives[0].expected_ranks == set(range(5))
+
+
+def test_what_fell_out_of_a_ring_is_not_missing(tmp_path: Path) -> None:
+    group = {DEFAULT: range(2), TP: range(2)}
+    sends = [entry(0, "send 0->1", group=TP, p2p_seq=n) for n in (1, 2, 3)]
+    recvs = [entry(0, "recv 1<-0", group=TP, p2p_seq=n) for n in (2, 3)]
+    write(tmp_path, {0: dump([*sends, *map(entry, (1, 2, 3, 4, 5))], pg_config=group)})
+    write(tmp_path, {1: dump([*recvs, *map(entry, (3, 4))], pg_config=group, first_record=3)})
+    found = database(exported(load(tmp_path), "torch-db")).collectives
+    told = [(one.p2p_seq_id or one.collective_seq_id, one.pass_check, one.missing_ranks) for one in found]
+    assert told[:5] == [*((seq, True, None) for seq in (1, 2, 3, 4)), (5, False, {1})]
+    assert told[5:] == [(seq, True, None) for seq in (1, 2, 3)]
+
+
+def test_arguments_that_may_differ_are_no_mismatch(tmp_path: Path) -> None:
+    for rank in range(2):
+        uneven = entry(1, "all_to_all", sizes=[[4 + rank]], outputs=[[5 - rank]])
+        calls = [uneven, entry(2, sizes=[[4 + rank]])]
+        write(tmp_path, {rank: dump(calls, pg_config={DEFAULT: range(2)})})
+    found = database(exported(load(tmp_path), "torch-db"))
+    assert [one.pass_check for one in found.collectives] == [True, False]
 
 
 def test_the_types_are_torchs_own(tmp_path: Path) -> None:

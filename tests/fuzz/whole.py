@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 from frtui import entries, report
+from frtui.arguments import FORMATS
 from frtui.engine import diagnose
 from frtui.engine.finding import Finding
 from frtui.engine.quick import quick, sentences
@@ -18,9 +19,9 @@ from frtui.model import Job
 from frtui.stored import open_job
 from frtui.view import select
 from frtui.view.fields import OF_PANE
-from frtui.view.panes import NAMES, Panes
+from frtui.view.panes import Panes
 from frtui.view.rows import Rows, plain
-from frtui.view.select import MISSING, PROBLEMS, TOPICS, Selection
+from frtui.view.select import MISSING, NAMES, PROBLEMS, TOPICS, Selection
 from frtui.view.sorting import ORDERS
 
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -70,7 +71,7 @@ def heads(folder: Path) -> None:
 
 
 def outputs(job: Job, findings: tuple[Finding, ...]) -> None:
-    for name in report.FORMATS:
+    for name in FORMATS:
         data = report.render(job, findings, name)
         safe(name, data.decode())
         if name == "html":

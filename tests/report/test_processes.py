@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from frtui.arguments import FORMATS
 from frtui.engine import diagnose
 from frtui.load import load
-from frtui.report import FORMATS, render
+from frtui.report import render
 from tests.dumps import DEFAULT, Raw, dump, entry, frame, write
 from tests.recorded import SLEEPS, failure, recorded, ring, thread
 from tests.report.test_render import NASTY

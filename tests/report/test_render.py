@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from frtui.arguments import FORMATS
 from frtui.engine.finding import LIKELY, PROVEN, Finding
 from frtui.load import load
 from frtui.model import Frame, Job
-from frtui.report import FORMATS, found_hang, render
+from frtui.report import found_hang, render
 from tests.dumps import dump, entry, frame, write
 
 NASTY = (

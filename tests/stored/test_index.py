@@ -19,7 +19,7 @@ from frtui.load import LoadError, load
 from frtui.model import Rank
 from frtui.stored import file, open_job, path_of, shapes, write
 from frtui.stored.shapes import Wrong
-from frtui.tui.loader import folder as reader
+from frtui.tui.loader import Folder
 from tests import corpus
 from tests.dumps import DEFAULT, batch, dump, entry
 from tests.dumps import write as write_dumps
@@ -344,10 +344,10 @@ def test_a_folder_that_may_not_be_written_to(folder: Path, monkeypatch: pytest.M
 
 
 async def test_the_screen_is_the_same(folder: Path) -> None:
-    async with opened(folder, reader(str(folder), None, None)) as pilot:
+    async with opened(folder, Folder(str(folder), None, None)) as pilot:
         before = text(pilot)
     write(folder)
-    read = reader(str(folder), None, None)
+    read = Folder(str(folder), None, None)
     async with opened(folder, read) as pilot:
         assert text(pilot) == before
         assert read.note == ""

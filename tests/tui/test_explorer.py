@@ -29,9 +29,9 @@ async def test_the_matrix_shows_where_each_rank_is(tmp_path: Path, size: tuple[i
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_times_say_what_the_clocks_are_worth_and_who_is_late(tmp_path: Path, size: tuple[int, int]) -> None:
-    from frtui.tui.loader import folder
+    from frtui.tui.loader import Folder
 
-    async with opened(tmp_path, folder(str(late(tmp_path)), None, None), size) as pilot:
+    async with opened(tmp_path, Folder(str(late(tmp_path)), None, None), size) as pilot:
         await press(pilot, "2", "g", "j", "3", "g", "enter", "G", "t")
         shown = pane(pilot, "call")
         assert "5 Times" in shown[0]

@@ -10,7 +10,7 @@ import pytest
 
 import frtui.demo
 from frtui.load import load
-from frtui.tui.loader import folder as reader
+from frtui.tui.loader import Folder
 from tests.tui.screens import opened, press, text
 from tests.view import golden
 
@@ -26,7 +26,7 @@ async def test_whole_screens(demo: str, size: tuple[int, int], tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     shutil.copytree(Path(frtui.demo.__file__).parent / demo, demo)
     stamp(Path(demo))
-    async with opened(demo, reader(demo, None, None), size) as pilot:
+    async with opened(demo, Folder(demo, None, None), size) as pilot:
         parts = [text(pilot)]
         for key, name in PAGES.items() if demo == "tutorial" else ():
             parts.append(f"== {name}\n{await press(pilot, key)}")

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from frtui.tui import keys
 from frtui.tui.app import FrtuiApp
 from frtui.tui.help import Help, page
-from frtui.tui.loader import folder as read_folder
+from frtui.tui.loader import Folder
 from frtui.view.select import ACROSS
 from tests.tui import (
     page_keys,  # noqa: F401  its checks count here
@@ -250,7 +250,7 @@ async def reload(pilot: Pilot[None], folder: Path) -> None:
 async def watch(pilot: Pilot[None], folder: Path) -> None:
     await press(pilot, "W")  # followed: tests/tui/test_watch.py
     assert said(pilot) == "there is no folder to watch"
-    main(pilot).loader.reader = read_folder(str(folder / "job"), None, None)
+    main(pilot).loader.reader = Folder(str(folder / "job"), None, None)
     assert "watching, 4 of 5 ranks" in (await press(pilot, "W")).splitlines()[0]
     assert "watching" not in (await press(pilot, "W")).splitlines()[0]
     assert said(pilot) == "no longer watching"

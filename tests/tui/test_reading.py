@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from frtui.load import Cancelled, Progress
 from frtui.model import Job
 from frtui.tui.app import FrtuiApp
-from frtui.tui.loader import Folder, folder
+from frtui.tui.loader import Folder
 from frtui.view.panes import Panes
 from tests.dumps import dump, entry, write
 from tests.load.test_heads import job as behind
@@ -100,7 +100,7 @@ def test_escape_stops_the_judging_too(tmp_path: Path) -> None:
     """When the files are read and the ranks are being sorted."""
     behind(tmp_path)
     asked = threading.Event()
-    reads = folder(str(tmp_path), None, None)
+    reads = Folder(str(tmp_path), None, None)
 
     def cancelled() -> bool:
         """As soon as the last file has been reported."""
@@ -116,7 +116,7 @@ def test_escape_stops_the_judging_too(tmp_path: Path) -> None:
 
 def test_of_a_small_folder_the_verdict_comes_as_soon(tmp_path: Path) -> None:
     behind(tmp_path)
-    assert folder(str(tmp_path), None, None).first(lambda: False) == []
+    assert Folder(str(tmp_path), None, None).first(lambda: False) == []
 
 
 async def test_escape_stops_the_reading_and_r_reads_again() -> None:
@@ -133,7 +133,7 @@ async def test_escape_stops_the_reading_and_r_reads_again() -> None:
 
 
 async def test_an_error_is_told_with_what_to_do(tmp_path: Path) -> None:
-    async with opened(tmp_path, folder(str(tmp_path), None, None)) as pilot:
+    async with opened(tmp_path, Folder(str(tmp_path), None, None)) as pilot:
         screen = text(pilot)
         assert "no flight recorder dump in" in screen
         assert "TORCH_FR_DUMP_TEMP_FILE" in screen
@@ -147,7 +147,7 @@ async def test_an_error_is_told_with_what_to_do(tmp_path: Path) -> None:
 
 async def test_a_folder_that_is_gone_keeps_the_job_on_the_screen(tmp_path: Path) -> None:
     jobs.stuck(tmp_path / "job")
-    async with opened(tmp_path, folder(str(tmp_path / "job"), None, None)) as pilot:
+    async with opened(tmp_path, Folder(str(tmp_path / "job"), None, None)) as pilot:
         (tmp_path / "job").rename(tmp_path / "elsewhere")
         await pilot.press("r")
         await loaded(pilot)

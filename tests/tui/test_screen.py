@@ -15,9 +15,10 @@ from frtui.engine.finding import Finding
 from frtui.model import Entries, Frame, Group, Job, Problem, Rank, Signature
 from frtui.text import clean
 from frtui.tui import hints
-from frtui.tui.loader import folder
-from frtui.view.panes import NAMES, Panes
+from frtui.tui.loader import Folder
+from frtui.view.panes import Panes
 from frtui.view.rows import Line, Page, Rows
+from frtui.view.select import NAMES
 from tests.dumps import dump, entry, frame, write
 from tests.recorded import SLEEPS, recorded, thread
 from tests.tui.screens import focused, main, opened, pane, press, ready, rest, said, stuck, text
@@ -299,7 +300,7 @@ async def test_the_call_pane_of_an_idle_rank_shows_its_threads(tmp_path: Path) -
     waits = recorded(dump([entry(1, state="started")], pg_config=config), 0, world_size=2)
     hostile = frame("[/red]\x1b.py", 7, "[@click=app.quit]x[/]")
     idle = recorded(dump([], pg_config=config), 1, [thread(*SLEEPS, hostile)], world_size=2)
-    async with opened(tmp_path, folder(str(write(tmp_path, {0: waits, 1: idle})), None, None), (200, 60)) as pilot:
+    async with opened(tmp_path, Folder(str(write(tmp_path, {0: waits, 1: idle})), None, None), (200, 60)) as pilot:
         assert "not-joined" in pane(pilot, "findings")[1]
         assert "✗ 1 blamed" in "\n".join(pane(pilot, "ranks"))
         call = "\n".join(pane(pilot, "call"))

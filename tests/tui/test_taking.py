@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from frtui.tui import clipboard, editor
 from frtui.tui.export import FORMATS
-from frtui.tui.loader import folder
+from frtui.tui.loader import Folder
 from frtui.tui.screen import Main
 from tests.dumps import DEFAULT, dump, entry, frame, write
 from tests.tui.screens import focused, main, opened, pane, press, ready, rest, said, stuck, text
@@ -41,7 +41,7 @@ def two_causes(folder: Path) -> None:
 async def test_e_writes_what_the_command_line_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     two_causes(tmp_path / "job")
-    async with opened("job", folder("job", None, None)) as pilot:
+    async with opened("job", Folder("job", None, None)) as pilot:
         await press(pilot, "right_square_bracket")
         for ending in FORMATS:
             await press(pilot, "e", "ctrl+u", *f"one{ending}", "enter")
@@ -161,7 +161,7 @@ async def to_frame(pilot: Pilot[None], name: str) -> None:
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_enter_on_a_frame_shows_its_source(tmp_path: Path, size: tuple[int, int]) -> None:
     running(tmp_path)
-    async with opened(tmp_path, folder(str(tmp_path / "job"), None, None), size) as pilot:
+    async with opened(tmp_path, Folder(str(tmp_path / "job"), None, None), size) as pilot:
         await to_frame(pilot, "step")
         before = main(pilot).desk.pane("call").key
         screen = await press(pilot, "enter")
@@ -179,7 +179,7 @@ async def test_enter_on_a_frame_shows_its_source(tmp_path: Path, size: tuple[int
 
 async def test_a_source_that_vanishes_and_comes_back(tmp_path: Path) -> None:
     script = running(tmp_path)
-    async with opened(tmp_path, folder(str(tmp_path / "job"), None, None), (200, 50)) as pilot:
+    async with opened(tmp_path, Folder(str(tmp_path / "job"), None, None), (200, 50)) as pilot:
         await to_frame(pilot, "step")
         await press(pilot, "enter")
         assert "▶ 60 line 60" in "\n".join(pane(pilot, "call"))
@@ -192,7 +192,7 @@ async def test_a_source_that_vanishes_and_comes_back(tmp_path: Path) -> None:
 async def test_o_says_why_it_opens_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "no-such-editor-anywhere")
     running(tmp_path)
-    async with opened(tmp_path, folder(str(tmp_path / "job"), None, None), (200, 50)) as pilot:
+    async with opened(tmp_path, Folder(str(tmp_path / "job"), None, None), (200, 50)) as pilot:
         for name, why in (("main", "/job/main.py is not on this machine"), ("tty", "/dev/tty is no source file")):
             await to_frame(pilot, name)
             await press(pilot, "o")

@@ -10,10 +10,13 @@ from typing import Callable
 import pytest
 from textual.pilot import Pilot
 
+from frtui.load import find
+from frtui.load.discover import MAX_DEPTH
 from frtui.tui import watch
 from frtui.tui.app import FrtuiApp
-from frtui.tui.loader import folder as reader
+from frtui.tui.loader import Folder
 from frtui.tui.watch import PATIENCE, Follower, scan
+from recorder.ring import Ring
 from tests.dumps import DEFAULT, dump, entry, write
 from tests.tui.screens import main, pane, press, rest, said, text
 
@@ -65,7 +68,7 @@ def test_files_that_arrive_all_the_time_do_not_put_it_off_for_ever(tmp_path: Pat
     assert due.index(True) == PATIENCE
 
 
-def test_only_what_may_be_a_dump_counts_and_nothing_is_opened(tmp_path: Path) -> None:
+def test_only_what_may_be_a_dump_counts_and_no_fifo_is_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "nccl_trace_rank_1.pipe")
     os.mkfifo(tmp_path / "nccl_trace_rank_2")
     (tmp_path / "round").symlink_to(tmp_path)
@@ -76,6 +79,26 @@ def test_only_what_may_be_a_dump_counts_and_nothing_is_opened(tmp_path: Path) ->
         grow(node / name, 5)
     assert [Path(path).name for path in scan(str(tmp_path), None)] == ["nccl_trace_rank_3"]
     assert scan(str(tmp_path), "other_") == {}
+
+
+def test_archives_are_followed_if_they_would_be_read(tmp_path: Path) -> None:
+    archives = ["JOB.TGZ", "job.TAR", "x.tar.gz", ".hidden.tar"]
+    for name in (*archives, "x.tar.xz", "a.tar.asc"):
+        grow(tmp_path / name, 5)
+    grow(tmp_path / "empty.tar", 0)
+    followed = {Path(path).name for path in scan(str(tmp_path), None)}
+    assert followed == set(archives)
+    assert {"x.tar.xz", "a.tar.asc", "empty.tar"} == {p.file for p in find(tmp_path, None, None).problems} - followed
+
+
+def test_folders_are_followed_as_deep_as_they_are_read(tmp_path: Path) -> None:
+    folder = tmp_path
+    for depth in range(MAX_DEPTH + 2):
+        arrive(folder, depth)
+        folder /= "deeper"
+    assert sorted(map(os.path.realpath, scan(str(tmp_path), None))) == sorted(
+        os.path.realpath(file.path) for file in find(tmp_path, None, None).files
+    )
 
 
 def test_a_folder_that_is_not_there_yet_is_waited_for_and_one_that_goes_is_an_error(tmp_path: Path) -> None:
@@ -89,6 +112,36 @@ def test_a_folder_that_is_not_there_yet_is_waited_for_and_one_that_goes_is_an_er
     shutil.rmtree(source)
     with pytest.raises(FileNotFoundError):
         follower.due()
+
+
+def test_a_ring_is_followed_though_its_size_and_time_stay(tmp_path: Path) -> None:
+    now = [0.0]
+    source = tmp_path / "recorder"
+    source.mkdir()
+    ring = Ring(str(source / "ring.r0.frr"), 8, 0, 2)
+    follower = Follower(str(tmp_path), None, lambda: now[0])
+    follower.note()
+    assert not follower.due()
+    ring.beat()
+    os.utime(ring.path, (1, 1))
+    follower.note()
+    ring.beat()
+    os.utime(ring.path, (1, 1))
+    assert not follower.due(), "it changes ten times a second: too often to read each time"
+    now[0] += PATIENCE
+    assert follower.due()
+    follower.note()
+    now[0] += PATIENCE
+    assert not follower.due(), "the rank is dead"
+    ring.beat()
+    grow(tmp_path / "nccl_trace_rank_1", 10)
+    assert [follower.due(), follower.due()] == [False, True], "a dump doesn't wait for rings"
+    alone = Follower(ring.path, None, lambda: now[0])
+    alone.note()
+    ring.beat()
+    os.utime(ring.path, (1, 1))
+    now[0] += PATIENCE
+    assert alone.due()
 
 
 # On the screen
@@ -114,7 +167,7 @@ def ranks(pilot: Pilot[None]) -> int:
 
 
 def watching(source: Path) -> FrtuiApp:
-    return FrtuiApp(str(source), reader(str(source), None, None), watch=True)
+    return FrtuiApp(str(source), Folder(str(source), None, None), watch=True)
 
 
 async def test_it_waits_for_the_first_dump_and_then_follows(tmp_path: Path) -> None:
@@ -188,7 +241,7 @@ async def test_attempts_are_stepped_through_and_told_in_the_headline(tmp_path: P
         arrive(tmp_path / f"attempt_{number}", 0, 1, calls=2 + number)
         for file in (tmp_path / f"attempt_{number}").iterdir():
             os.utime(file, (1e9 + number,) * 2)
-    app = FrtuiApp(str(tmp_path), reader(str(tmp_path), None, None))
+    app = FrtuiApp(str(tmp_path), Folder(str(tmp_path), None, None))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: ranks(pilot) == 2)
         seen = []

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from frtui.view.panes import NAMES, Panes
+from frtui.view.panes import Panes
 from frtui.view.rows import Rows, plain
-from frtui.view.select import MISSING, PROBLEMS, Selection
+from frtui.view.select import CALL, MISSING, NAMES, PROBLEMS, TOPICS, Selection
 from tests.dumps import dump, entry
 from tests.view import jobs, proof_jobs
 
@@ -130,6 +130,14 @@ def test_every_pane_can_be_drawn_at_every_width(panes: Panes, width: int) -> Non
     for number in range(len(panes.findings)):
         for name in NAMES:
             assert said(panes, name, panes.on_finding(number), width)
+
+
+@pytest.mark.parametrize("topic", sorted({CALL, *TOPICS}))
+def test_a_finding_that_is_no_longer_there_is_as_none(panes: Panes, topic: str) -> None:
+    now = replace(panes.on_finding(0), finding=len(panes.findings), topic=topic)
+    for name in NAMES:
+        assert said(panes, name, now)
+        assert panes.site(name, now) == panes.site(name, replace(now, finding=None))
 
 
 def test_a_job_without_findings_and_groups_is_drawn(tmp_path: Path) -> None:

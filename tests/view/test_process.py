@@ -12,9 +12,9 @@ from frtui.engine import diagnose
 from frtui.load import load
 from frtui.text import clean
 from frtui.view import aligned
-from frtui.view.panes import NAMES, Panes
+from frtui.view.panes import Panes
 from frtui.view.rows import plain
-from frtui.view.select import ACROSS, Selection
+from frtui.view.select import ACROSS, NAMES, Selection
 from tests.dumps import DEFAULT, Raw, dump, entry, frame, write
 from tests.recorded import SLEEPS, failure, recorded, ring, thread
 
