@@ -8,6 +8,8 @@ import threading
 import time
 from typing import Callable, NamedTuple
 
+from frtui.model import NONE
+
 EVERY = 1.0
 """Seconds between two looks."""
 PATIENCE = 10.0
@@ -21,6 +23,7 @@ class Look(NamedTuple):
     size: int
     state: int
     """When it was written; of a ring, which is mapped memory and shows no such time, what its head says."""
+    rank: int = NONE
     ring: bool = False
 
 
@@ -36,7 +39,18 @@ def scan(source: str, prefix: str | None) -> Seen:
         _scan(source, prefix, 0, {(info.st_dev, info.st_ino)}, found)
     elif stat.S_ISREG(info.st_mode):
         found[source] = _look(source, info, None) or Look(info.st_size, info.st_mtime_ns)
+    _leave_out_spares(found)
     return found
+
+
+def _leave_out_spares(found: Seen) -> None:
+    """A ring beside a dump of its rank is not read, and changes ten times a second."""
+    from frtui.load.names import home
+
+    dumps = {(os.path.dirname(path), look.rank) for path, look in found.items() if not look.ring}
+    spares = [path for path, look in found.items() if look.ring and (home(os.path.dirname(path)), look.rank) in dumps]
+    for path in spares:
+        del found[path]
 
 
 def _scan(folder: str, prefix: str | None, depth: int, seen: set[tuple[int, int]], found: Seen) -> None:
@@ -67,8 +81,10 @@ def _look(path: str, info: os.stat_result, prefix: str | None) -> Look | None:
         return None
     known = None if names.never_a_dump(name) else names.parse(name, prefix)
     if known is not None and known.ring:
-        return Look(info.st_size, rings.state(path), True)
-    return Look(info.st_size, info.st_mtime_ns) if known or archive.is_archive(name, info.st_size) else None
+        return Look(info.st_size, rings.state(path), known.rank, ring=True)
+    if known is None and not archive.is_archive(name, info.st_size):
+        return None
+    return Look(info.st_size, info.st_mtime_ns, known.rank if known else NONE)
 
 
 class Follower:

@@ -136,6 +136,8 @@ def test_a_ring_is_followed_though_its_size_and_time_stay(tmp_path: Path) -> Non
     ring.beat()
     grow(tmp_path / "nccl_trace_rank_1", 10)
     assert [follower.due(), follower.due()] == [False, True], "a dump doesn't wait for rings"
+    grow(tmp_path / "nccl_trace_rank_0", 10)
+    assert [Path(path).name for path in sorted(scan(str(tmp_path), None))] == ["nccl_trace_rank_0", "nccl_trace_rank_1"]
     alone = Follower(ring.path, None, lambda: now[0])
     alone.note()
     ring.beat()
