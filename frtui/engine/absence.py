@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frtui.engine import deviant, partings, process
+from frtui.engine import deviant, flight, partings, process
 from frtui.engine.align import foresee
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding, Wait
@@ -135,6 +135,8 @@ def _ahead(case: Case, call: StuckCall, root: Root) -> Finding:
 
 
 def _not_joined(case: Case, call: StuckCall, root: Root) -> Finding:
+    if found := flight.renamed(case, call, root):
+        return found
     place = case.example(call)
     waiters = _waiters(case, call)
     # A gap in a ring (calls inside a CUDA graph are not recorded) may hide that the call was made.

@@ -101,6 +101,61 @@ def membership(case: Case, group: int, root: Root) -> Finding | None:
     )
 
 
+def renamed(case: Case, call: StuckCall, root: Root) -> Finding | None:
+    """Idle members that know the group by another name: torch counts groups, and they were made in another order."""
+    group = case.job.groups[call.group]
+    waiting = [r for r in root.waiting if case.waits.row(r, call) is not None]
+    twins = {r: twin for r in root.ranks if (twin := _twin(case, r, call.group, waiting)) is not None}
+    if not twins or not waiting:
+        return None
+    rank, twin = next(iter(twins.items()))
+    odd = _unlike_most(case)
+    blamed = odd or tuple(sorted({*twins, *waiting}))
+    place = (waiting[0], case.waits.row(waiting[0], call) or 0)
+    on = who(odd) if odd else "one side"
+    return compose(
+        case,
+        "membership-mismatch",
+        LIKELY if odd else POSSIBLE,
+        root,
+        place,
+        ranks=blamed,
+        summary=f"{who(waiting).capitalize()} {verb(waiting, 'waits', 'wait')} in {name(case, place)}"
+        f"{at(case.site(place))}, and {who(twins)} {verb(twins, 'knows', 'know')} that group of ranks "
+        f"{ranges(group.ranks)} as {case.job.groups[twin].label}: {on} made its groups in another order.",
+        evidence=[
+            fact(case, place),
+            *(f"rank {r} has ranks {ranges(group.ranks)} as {case.job.groups[g].label}" for r, g in twins.items()),
+        ],
+        next_steps=[f"compare the order of the new_group calls on {who(sorted({*blamed, rank}))}: all must make all"],
+        call=call,
+    )
+
+
+def _twin(case: Case, rank: int, group: int, waiting: list[int]) -> int | None:
+    """The group of the same members and description that a rank has instead, and those that wait have not."""
+    groups, dump = case.job.groups, case.job.ranks.get(rank)
+    if dump is None or group in dump.config:
+        return None
+    members = set(groups[group].ranks)
+    alike = [g for g, mine in dump.config.items() if set(mine) == members and groups[g].desc == groups[group].desc]
+    theirs = [case.job.ranks[r].config for r in waiting]
+    return next((g for g in alike if not any(set(config.get(g, ())) == members for config in theirs)), None)
+
+
+def _unlike_most(case: Case) -> tuple[int, ...]:
+    """Ranks that give a group's name to other members than a strict majority of those that have it."""
+    claims: dict[str, dict[int, frozenset[int]]] = {}
+    for rank, dump in case.job.ranks.items():
+        for group, members in dump.config.items():
+            claims.setdefault(case.job.groups[group].name, {})[rank] = frozenset(members)
+    odd: set[int] = set()
+    for said in claims.values():
+        usual, votes = Counter(said.values()).most_common(1)[0]
+        odd |= {r for r, members in said.items() if members != usual} if 2 * votes > len(said) else set()
+    return tuple(sorted(odd))
+
+
 def _claims(case: Case, group: int) -> dict[int, frozenset[int]]:
     """rank -> the members that its own pg_config gives the group."""
     dumps = {r: case.job.ranks[r] for r in case.job.groups[group].ranks if r in case.job.ranks}

@@ -371,3 +371,32 @@ def test_a_call_that_nothing_follows_may_be_one_that_comes_after_what_was_left_o
     [found] = judge({r: dump([*steps(4), call], pg_config=world(3)) for r, call in last.items()})
     assert (found.kind, found.ranks, found.confidence) == ("extra-call", (1,), "likely")
     assert "left out what the others made before it" in found.next_steps[1]
+
+
+def test_groups_that_one_rank_made_in_another_order(judge: Judge) -> None:
+    """torch names groups by counting: on rank 3 name 1 is that of ranks 1 and 3, elsewhere that of ranks 0 and 2."""
+    made = {0: {"1": (0, 2)}, 1: {"2": (1, 3)}, 2: {"1": (0, 2)}, 3: {"1": (1, 3), "2": (2, 3)}}
+    used = {0: "1", 1: "2", 2: "1", 3: "1"}
+    ranks = {}
+    for r, groups in made.items():
+        config = {**world(4), **{(name, "pair"): list(members) for name, members in groups.items()}}
+        call = entry(1, group=(used[r], "pair"), site=("t.py", 22), state=OPEN if r == 3 else "completed")
+        ranks[r] = dump([*steps(2), call], pg_config=config)
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks, found.confidence) == ("membership-mismatch", (3,), "likely")
+    assert "Rank 3 waits in all_reduce #1 of pair:1 at t.py:22, and rank 1 knows" in found.summary
+    assert found.summary.endswith("as pair:2: rank 3 made its groups in another order.")
+
+
+def test_two_groups_of_the_same_members_are_two(judge: Judge) -> None:
+    """Rank 1 has not come to the first call of the second: torch does not list it before."""
+    first, second = ("1", "pair"), ("2", "pair")
+    ranks = {
+        r: dump(
+            [*steps(2), entry(1, group=first), *([] if r else [entry(1, group=second, state=OPEN)])],
+            pg_config={**world(2), first: [0, 1], **({} if r else {second: [0, 1]})},
+        )
+        for r in range(2)
+    }
+    [found] = judge(ranks)
+    assert (found.kind, found.ranks) == ("not-joined", (1,))
