@@ -65,6 +65,11 @@ class Signature(NamedTuple):
     parts: tuple[Signature, ...] = ()
     """The members of a coalesced batch, in the order in which they were added."""
 
+    @property
+    def only(self) -> Signature:
+        """The one member of a batch of one, which is what it amounts to; else the signature itself."""
+        return self.parts[0] if len(self.parts) == 1 else self
+
 
 class Group(NamedTuple):
     """One process group. Identity is the name together with the members."""

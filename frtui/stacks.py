@@ -84,9 +84,9 @@ def doing(stack: Stack, most: int = 3) -> str:
     return " ← ".join([*named, "…"] if len(frames) > most else named)
 
 
-def short(frame: Frame) -> str:
-    """`train.py:30`."""
-    return f"{_slashes(frame).rsplit('/', 1)[-1]}:{frame.line}"
+def short(frame: Frame | None) -> str:
+    """`train.py:30`; the whole path stands in the call pane and in `call_site`."""
+    return f"{_slashes(frame).rsplit('/', 1)[-1]}:{frame.line}" if frame else ""
 
 
 def _slashes(frame: Frame) -> str:

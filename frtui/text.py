@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 
 # C0 and C1 controls, and what reorders or hides text around it: bidirectional marks, embeddings and
 # isolates, characters of no width or without ink, line and paragraph separators, surrogates, tags.
@@ -42,6 +43,30 @@ def ranges(numbers: tuple[int, ...] | list[int]) -> str:
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
+def who(ranks: Iterable[int]) -> str:
+    """`rank 2`, `ranks 0-2, 5`."""
+    numbers = sorted(set(ranks))
+    return f"rank{'s' * (len(numbers) != 1)} {ranges(numbers)}"
+
+
+def count(number: int, noun: str) -> str:
+    """So many of a thing.
+
+    >>> count(1, "entry"), count(1200, "entry")
+    ('1 entry', '1,200 entries')
+    """
+    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}"
+
+
+def utc(ns: int, form: str) -> str:
+    """Nanoseconds since the epoch, in a format of `strftime`. Raises ValueError for a time that there is not."""
+    try:
+        return datetime.fromtimestamp(ns / 1e9, timezone.utc).strftime(form)
+    except (OverflowError, OSError) as error:
+        raise ValueError(str(error)) from None
+
+
 def together(places: Mapping[int, str], listed: int = 3) -> str:
     """The place that most ranks have in common, and which of them have another one.
 
@@ -66,7 +91,5 @@ def together(places: Mapping[int, str], listed: int = 3) -> str:
 
 
 def _few(ranks: list[int], named: int = 4) -> str:
-    numbers = ranges(ranks)
-    if numbers.count(",") >= named:
-        return f"{len(ranks):,} ranks"
-    return f"rank{'s' * (len(ranks) > 1)} {numbers}"
+    told = who(ranks)
+    return told if told.count(",") < named else f"{len(ranks):,} ranks"

@@ -20,12 +20,12 @@ from frtui.engine.wording import (
     made_by,
     many,
     name,
-    short,
     stuck_name,
     verb,
     where_it_was,
-    who,
 )
+from frtui.stacks import short
+from frtui.text import count, who
 
 NAMED = 8
 """So many ranks are named one by one in the evidence; the screen lists all."""
@@ -246,10 +246,6 @@ def _site_of(case: Case, call: StuckCall, waiters: list[int]) -> str:
     return at_all(case, made_by(case, call, waiters))
 
 
-def _calls(n: int) -> str:
-    return f"{n:,} call{'s' * (n != 1)}"
-
-
 def _lack(case: Case, rank: int) -> str:
     return "the newest entries of its file are cut off" if rank in case.job.ranks else "no file of it could be read"
 
@@ -272,7 +268,7 @@ def _stale(case: Case, call: StuckCall, root: Root) -> Finding:
         f"{at_all(case, [place])} as open, which other members finished: device, context or watchdog is dead.",
         evidence=(
             *(
-                f"rank {r} shows {_calls(len(stale[r]))} as open that other members finished"
+                f"rank {r} shows {count(len(stale[r]), 'call')} as open that other members finished"
                 for r in root.ranks[:NAMED]
             ),
             fact(case, place),

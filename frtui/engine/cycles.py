@@ -11,7 +11,9 @@ from frtui.engine.finding import LIKELY, POSSIBLE, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import Standing, StuckCall
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
-from frtui.engine.wording import at, at_all, compose, fact, made_by, name, now_in, short, verb, who
+from frtui.engine.wording import at, at_all, compose, fact, made_by, name, now_in, verb
+from frtui.stacks import short
+from frtui.text import who
 
 CIRCLE = 8
 """So many ranks of a circle are shown one by one in the evidence."""

@@ -8,9 +8,10 @@ from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
 from frtui.engine.roots import Root
 from frtui.engine.witnesses import HISTORY, MEMBERS, NOBODY, SIBLINGS, Deviation
-from frtui.engine.wording import at, at_all, compose, described, fact, many, name, now_in, number, short, verb, who
+from frtui.engine.wording import at, at_all, compose, described, fact, many, name, now_in, number, verb
 from frtui.model import NONE
-from frtui.text import ranges
+from frtui.stacks import short
+from frtui.text import ranges, who
 
 CONFIDENCE = {MEMBERS: PROVEN, SIBLINGS: LIKELY, HISTORY: LIKELY, NOBODY: POSSIBLE}
 

@@ -12,8 +12,9 @@ from frtui.engine.in_step import agreed, stuck
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
 from frtui.engine.witnesses import NOBODY
-from frtui.engine.wording import at, compose, described, fact, name, short, verb, who
-from frtui.text import ranges
+from frtui.engine.wording import at, compose, described, fact, name, verb
+from frtui.stacks import short
+from frtui.text import ranges, who
 
 NAMED = 8
 """So many ranks are named one by one in the evidence; the screen lists all."""

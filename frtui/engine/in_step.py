@@ -9,8 +9,10 @@ from frtui.engine.finding import LIKELY, Finding
 from frtui.engine.roots import Root
 from frtui.engine.timing import late_ranks
 from frtui.engine.waits import StuckCall
-from frtui.engine.wording import at, at_all, compose, fact, host, kernel_log, look_at, made_by, name, short, verb, who
+from frtui.engine.wording import at, at_all, compose, fact, host, kernel_log, look_at, made_by, name, verb
 from frtui.model import NONE, SCHEDULED, STARTED
+from frtui.stacks import short
+from frtui.text import who
 
 _RERUN = "rerun with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET and TORCH_NCCL_ENABLE_TIMING=1"
 NAMED = 8

@@ -5,9 +5,10 @@ from __future__ import annotations
 from frtui.engine import process
 from frtui.engine.case import Case
 from frtui.engine.finding import LIKELY, POSSIBLE, PROVEN, Finding
-from frtui.engine.wording import kernel_log, last_call, verb, where_it_was, who
+from frtui.engine.wording import kernel_log, last_call, verb, where_it_was
 from frtui.model import NONE, Rank
 from frtui.stacks import call_site, program
+from frtui.text import who
 
 NAMED = 8
 """So many ranks are named one by one in the evidence."""

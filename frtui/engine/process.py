@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timezone
 
 from frtui.model import DESTROYED, NONE, Failure, Job, Rank
 from frtui.stacks import call_site, doing, is_library, is_torch, program, short
+from frtui.text import utc
 
 LONGEST = 160
 """Characters of a message or of a chain of frames in a sentence."""
@@ -165,6 +165,6 @@ def facts(rank: Rank) -> list[str]:
 
 def clock(ns: int) -> str:
     try:
-        return datetime.fromtimestamp(ns / 1e9, timezone.utc).strftime("%H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
+        return utc(ns, "%H:%M:%S UTC")
+    except ValueError:
         return "an impossible time"

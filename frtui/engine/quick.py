@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from frtui.model import NONE, Job
-from frtui.text import ranges
+from frtui.text import who
 
 _LONG = 40
 """Characters of a list of ranks; a longer one is counted."""
@@ -70,7 +70,5 @@ def sentences(job: Job, answer: Quick) -> list[str]:
 
 
 def _who(ranks: tuple[int, ...]) -> str:
-    told = ranges(ranks)
-    if len(told) > _LONG:
-        return f"{len(ranks):,} ranks"
-    return f"rank{'s' * (len(ranks) > 1)} {told}"
+    told = who(ranks)
+    return told if len(told) <= _LONG else f"{len(ranks):,} ranks"

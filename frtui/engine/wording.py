@@ -10,15 +10,9 @@ from frtui.engine.case import Case
 from frtui.engine.finding import Beside, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
-from frtui.model import NONE, Call, Frame, Signature
-from frtui.stacks import call_site, program
-from frtui.text import ranges, together
-
-
-def who(ranks: Iterable[int]) -> str:
-    """`rank 2`, `ranks 0-2, 5`."""
-    numbers = sorted(set(ranks))
-    return f"rank{'s' if len(numbers) != 1 else ''} {ranges(numbers)}"
+from frtui.model import NONE, Call, Frame
+from frtui.stacks import call_site, program, short
+from frtui.text import together, who
 
 
 def many(ranks: Iterable[int], limit: int = 4) -> str:
@@ -29,11 +23,6 @@ def many(ranks: Iterable[int], limit: int = 4) -> str:
 
 def verb(ranks: Iterable[int], one: str, several: str) -> str:
     return one if len(set(ranks)) == 1 else several
-
-
-def short(site: Frame | None) -> str:
-    """`layers.py:60`; the whole path stands in the call pane and in `call_site`."""
-    return f"{site.filename.rsplit('/', 1)[-1]}:{site.line}" if site else ""
 
 
 def at(site: Frame | None) -> str:
@@ -78,7 +67,7 @@ def number(call: Call) -> str:
 def name(case: Case, place: tuple[int, int], arguments: bool = False) -> str:
     """`all_reduce #85 of tp:7`, with `arguments` also its sizes: `all_reduce [4096] Float #85 of tp:7`."""
     call = case.call(place)
-    only = _only(call.signature)
+    only = call.signature.only
     what = describe(only) if arguments or only.parts else only.op
     return f"{what}{_peers(case, call)} {number(call)} of {case.job.groups[call.group].label}"
 
@@ -94,13 +83,8 @@ def described(case: Case, place: tuple[int, int], beside: tuple[int, int] | None
 
 
 def _peers(case: Case, call: Call) -> str:
-    src, dst = case.job.endpoints(call.group, _only(call.signature))
+    src, dst = case.job.endpoints(call.group, call.signature.only)
     return f" {src}->{dst}" if src >= 0 and dst >= 0 else ""
-
-
-def _only(signature: Signature) -> Signature:
-    """The one member of a batch of one, which is what it amounts to; else the signature itself."""
-    return signature.parts[0] if len(signature.parts) == 1 else signature
 
 
 def stuck_name(case: Case, call: StuckCall) -> str:
@@ -204,7 +188,7 @@ def compose(
         summary=summary,
         ranks=ranks,
         group=what.group if what else call.group if call else None,
-        op=_only(what.signature).op if what else "",
+        op=what.signature.only.op if what else "",
         seq=seq,
         p2p=what.p2p if what else bool(call and call.p2p),
         site=site or case.site(place),

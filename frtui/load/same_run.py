@@ -7,13 +7,12 @@ rank were stuck in it. What tells is time: a process that is part of a run shows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from typing import NamedTuple
 
 from frtui.load.found import Found
 from frtui.load.normalise import Dump
 from frtui.model import NONE, Problem
-from frtui.text import clean
+from frtui.text import clean, utc
 
 _SECOND = 1_000_000_000
 CLOCKS_NS = 60 * _SECOND
@@ -134,8 +133,8 @@ def _doubt(file: Found, ring: Span, gap: int) -> Problem:
 
 def _time(ns: int) -> str:
     try:
-        return datetime.fromtimestamp(ns // _SECOND, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
+        return utc(ns // _SECOND * _SECOND, "%Y-%m-%d %H:%M:%S UTC")
+    except ValueError:
         return "an impossible time"
 
 

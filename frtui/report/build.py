@@ -9,7 +9,7 @@ from frtui.model import NONE, STATE_NAMES, Call, Job
 from frtui.report import processes
 from frtui.report.facts import Facts
 from frtui.stacks import call_site, is_cpp, is_torch
-from frtui.view.words import arguments, only
+from frtui.view.words import arguments
 
 SCHEMA = 1
 NO_CAUSE = ("no-hang", "inconclusive")
@@ -91,7 +91,7 @@ def _last_call(job: Job, rank: int) -> Facts:
     site = call_site(call.stack)
     return {
         "rank": rank,
-        "op": only(call.signature).op,
+        "op": call.signature.only.op,
         "arguments": arguments(call.signature),
         "group": job.groups[call.group].label,
         "seq": _number(call),
@@ -115,5 +115,5 @@ def _stack(job: Job, finding: Finding) -> Facts | None:
     frames = [
         {"name": f.name, "file": f.filename, "line": f.line, "internal": is_torch(f) or is_cpp(f)} for f in call.stack
     ]
-    op = only(call.signature).op
+    op = call.signature.only.op
     return {"rank": call.rank, "op": op, "seq": _number(call), "p2p": call.p2p, "frames": frames} if frames else None

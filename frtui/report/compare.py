@@ -7,10 +7,10 @@ import json
 from frtui.engine.compare import Change, Comparison, Moves
 from frtui.model import NONE
 from frtui.report.facts import Facts
-from frtui.report.phrases import count, folded, rank_list, short
+from frtui.report.phrases import folded, short
 from frtui.report.text import section, wrapped
 from frtui.stacks import call_site
-from frtui.text import ranges
+from frtui.text import count, ranges, who
 from frtui.view.words import number, operation, place
 
 SCHEMA = 1
@@ -109,7 +109,7 @@ def _sentence(compared: Comparison, verdict: str, stuck: list[Facts]) -> str:
     of = f"{len(advanced):,} of {count(len(advanced) + len(still), 'rank')}"
     held = [{**call, "ranks": [r for r in call["ranks"] if r in set(still)]} for call in stuck]
     named = _named([call for call in held if call["ranks"]])
-    rest = f"{rank_list(list(still))} did not{': ' + named if named else ''}"
+    rest = f"{who(list(still))} did not{': ' + named if named else ''}"
     return f"The job moves: {of} made or finished calls{during}; {rest}."
 
 
@@ -119,7 +119,7 @@ def _all(ranks: int) -> str:
 
 def _named(stuck: list[Facts]) -> str:
     told = [
-        f"{rank_list(call['ranks'])} {'is' if len(call['ranks']) == 1 else 'are'} still in {_call(call)}"
+        f"{who(call['ranks'])} {'is' if len(call['ranks']) == 1 else 'are'} still in {_call(call)}"
         for call in stuck[:NAMED]
     ]
     return "; ".join([*told, f"and {len(stuck) - NAMED:,} more"] if len(stuck) > NAMED else told)
@@ -147,7 +147,7 @@ def text(told: Facts) -> str:
     parts += folded([_told_group(group) for group in _uneven(told["groups"])], "group", _JSON)
     parts.append(section("Groups whose members all did the same", folded(_even(told["groups"]), "kind", _JSON)))
     if told["same_dump"]:
-        parts.append(wrapped(f"The dump of {rank_list(told['same_dump'])} is the same in A and B, and proves nothing."))
+        parts.append(wrapped(f"The dump of {who(told['same_dump'])} is the same in A and B, and proves nothing."))
     parts.append(section("What was compared", [f"A  {short(told['older'])}", f"B  {short(told['newer'])}"], bullet=""))
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -156,7 +156,7 @@ _JSON = "--format json lists all"
 
 
 def _held(call: Facts) -> str:
-    return f"{_call(call)}: {rank_list(call['ranks'])}"
+    return f"{_call(call)}: {who(call['ranks'])}"
 
 
 def _is_even(group: Facts) -> bool:
@@ -170,9 +170,9 @@ def _uneven(groups: list[Facts]) -> list[Facts]:
 
 
 def _told_group(group: Facts) -> str:
-    missing = [f"{rank_list(ranks)}: no dump in {where}" for where, ranks in group["no_dump_in"].items()]
-    lines = [f"{rank_list(part['ranks'])}: {_told(part)}" for part in group["members"]]
-    return section(short(f"{group['label']} ({rank_list(group['ranks'])})"), lines + missing)
+    missing = [f"{who(ranks)}: no dump in {where}" for where, ranks in group["no_dump_in"].items()]
+    lines = [f"{who(part['ranks'])}: {_told(part)}" for part in group["members"]]
+    return section(short(f"{group['label']} ({who(group['ranks'])})"), lines + missing)
 
 
 def _told(part: Facts) -> str:
@@ -201,7 +201,7 @@ def _even(groups: list[Facts]) -> list[str]:
     lines = []
     for (_, said), those in kinds.items():
         first = those[0]
-        name = f"{first['label']} ({rank_list(first['ranks'])})" if len(those) == 1 else _many(those)
+        name = f"{first['label']} ({who(first['ranks'])})" if len(those) == 1 else _many(those)
         lines.append(f"{short(name)}: {said}")
     return lines
 

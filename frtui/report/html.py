@@ -15,7 +15,7 @@ from itertools import groupby
 
 from frtui.report import phrases
 from frtui.report.facts import Facts
-from frtui.text import clean
+from frtui.text import clean, count
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -132,12 +132,12 @@ def _stack(title: str, frames: list[Facts], others: str) -> str:
     for internal, run in groupby(frames[:_MOST], key=lambda frame: bool(frame["internal"])):
         those = list(run)
         if internal:
-            told = f"{phrases.count(len(those), 'frame')} of {others}"
+            told = f"{count(len(those), 'frame')} of {others}"
             parts += [f"<details><summary>{_text(told)}</summary>", *_frames(those), "</details>"]
         else:
             parts += _frames(those)
     if len(frames) > _MOST:
-        parts.append(_element("div", f"and {phrases.count(len(frames) - _MOST, 'frame')} more"))
+        parts.append(_element("div", f"and {count(len(frames) - _MOST, 'frame')} more"))
     return "\n".join([*parts, "</div>", "</details>"])
 
 

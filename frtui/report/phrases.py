@@ -6,7 +6,7 @@ from typing import Any
 
 from frtui.report import processes
 from frtui.report.facts import Facts
-from frtui.text import clean, ranges
+from frtui.text import clean, count, who
 
 SHOWN = 8
 """Lines of one kind that are listed before the rest is only counted."""
@@ -24,15 +24,6 @@ def short(value: object) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def rank_list(ranks: list[int]) -> str:
-    """`rank 2`, `ranks 0-3, 5`."""
-    return ("rank " if len(ranks) == 1 else "ranks ") + ranges(ranks)
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def call(finding: Facts) -> str:
     """`all_reduce, call 85 in tp:7 (ranks 2-3)`; empty where the finding names no call."""
     text: str = finding["op"]
@@ -40,7 +31,7 @@ def call(finding: Facts) -> str:
         text += f", {'p2p call' if finding['p2p'] else 'call'} {finding['seq']}"
     if finding["group"]:
         members = finding["group"]["ranks"]
-        text += f" in {finding['group']['label']}" + (f" ({rank_list(members)})" if members else "")
+        text += f" in {finding['group']['label']}" + (f" ({who(members)})" if members else "")
     return short(text.removeprefix(", ").strip())
 
 
@@ -49,7 +40,7 @@ def blamed(finding: Facts) -> str:
     hosts: dict[str, list[int]] = {}
     for rank in finding["ranks"]:
         hosts.setdefault(finding["hosts"].get(str(rank), ""), []).append(rank)
-    return short("; ".join(rank_list(ranks) + (f" on {host}" if host else "") for host, ranks in hosts.items()))
+    return short("; ".join(who(ranks) + (f" on {host}" if host else "") for host, ranks in hosts.items()))
 
 
 def waits(finding: Facts) -> list[str]:
@@ -57,10 +48,10 @@ def waits(finding: Facts) -> list[str]:
     waiting, via = finding["waiting"]["ranks"], finding["waiting"]["via"]
     if not waiting:
         return []
-    lines = [f"{rank_list(waiting)} ({count(len(waiting), 'rank')})" if len(waiting) > 1 else rank_list(waiting)]
+    lines = [f"{who(waiting)} ({count(len(waiting), 'rank')})" if len(waiting) > 1 else who(waiting)]
     for targets, sources in _chain(finding, via):
         verb = "waits" if len(sources) == 1 else "wait"
-        lines.append(f"{rank_list(sources)} {verb} for {rank_list(list(targets))}")
+        lines.append(f"{who(sources)} {verb} for {who(list(targets))}")
     return folded(lines, "wait", "--format json lists all")
 
 
@@ -96,7 +87,7 @@ def last_calls(finding: Facts) -> list[str]:
     alike: dict[str, list[int]] = {}
     for last in finding["last_calls"]:
         alike.setdefault(_last(last), []).append(last["rank"])
-    lines = [f"{rank_list(ranks)}: {said}" for said, ranks in sorted(alike.items(), key=lambda pair: len(pair[1]))]
+    lines = [f"{who(ranks)}: {said}" for said, ranks in sorted(alike.items(), key=lambda pair: len(pair[1]))]
     return folded(lines, "other last call", "--format json lists all")
 
 
@@ -122,7 +113,7 @@ def process_stacks(finding: Facts) -> list[tuple[str, list[str]]]:
 
 def process_frames(finding: Facts) -> list[tuple[str, list[Facts]]]:
     return [
-        (f"Stack of {rank_list(ranks)} {_where(short(what), len(ranks))}, innermost first", frames)
+        (f"Stack of {who(ranks)} {_where(short(what), len(ranks))}, innermost first", frames)
         for ranks, what, frames in processes.printed(finding["processes"])
     ]
 
@@ -163,7 +154,7 @@ def problems(report: Facts) -> list[str]:
     lines = []
     for problem in report["problems"]:
         saved = problem["salvaged_entries"]
-        kept = f" ({count(saved, 'entry').replace('entrys', 'entries')} read)" if saved is not None else ""
+        kept = f" ({count(saved, 'entry')} read)" if saved is not None else ""
         rank = f", rank {problem['rank']}" if problem["rank"] is not None else ""
         lines.append(f"{short(problem['file'])}{rank}: {problem['problem']}: {short(problem['detail'])}{kept}")
     return folded(lines, "problem", "--format json lists all")
@@ -179,9 +170,9 @@ def job(report: Facts) -> list[str]:
     lines.append(f"{read}, {count(about['groups'], 'process group')}, {about['entries']:,} entries")
     if about["from_rings"]:
         rings = "ring" if len(about["from_rings"]) == 1 else "rings"
-        lines.append(short(f"{rank_list(about['from_rings'])} read from the recorder's {rings}"))
+        lines.append(short(f"{who(about['from_rings'])} read from the recorder's {rings}"))
     if about["missing_ranks"]:
-        lines.append(short(f"no dump of {rank_list(about['missing_ranks'])}"))
+        lines.append(short(f"no dump of {who(about['missing_ranks'])}"))
     made = [
         (f"dump version {', '.join(about['versions'])}", about["versions"]),
         (f"back end {', '.join(about['backends'])}", about["backends"]),

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from frtui.model import NONE, Call, Job, Signature
 from frtui.text import ranges
 from frtui.view.index import Index
-from frtui.view.words import arguments, named, only
+from frtui.view.words import arguments, named
 
 NOT_JOINED, NO_DUMP, FELL_OUT, NOT_RECORDED = "not joined", "no dump", "fell out of the ring", "not recorded"
 NO_MATCH = "made no matching call"
@@ -72,7 +72,7 @@ def alike(index: Index, calls: list[tuple[int, int]]) -> tuple[Same, ...]:
     for (signature, site), those in kinds.items():
         first = index.job.call(*those[0])
         shown = index.job.signatures[signature]
-        op = "batch" if len(shown.parts) > 1 else named(index.job, first.group, only(shown))
+        op = "batch" if len(shown.parts) > 1 else named(index.job, first.group, shown.only)
         same.append(Same(op, arguments(shown), site, tuple(those)))
     return tuple(sorted(same, key=lambda kind: len(kind.calls)))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from frtui.model import NONE, Call
 from frtui.stacks import doing
-from frtui.text import ranges
+from frtui.text import count, ranges
 from frtui.view import process
 from frtui.view.across import NO_DUMP, Across, Same, across, across_p2p
 from frtui.view.index import Index
 from frtui.view.rows import Line, Linked, wrap
-from frtui.view.words import BAD, DOUBT, NOT_HERE, clock, count, number, operation, span, state
+from frtui.view.words import BAD, DOUBT, NOT_HERE, clock, number, operation, span, state
 
 
 class AcrossPage(Linked):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from frtui.engine.finding import Beside, Finding
 from frtui.model import NONE
-from frtui.text import together
+from frtui.text import count, together
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import FULL, Line, cells, cut, pad, wrap
 from frtui.view.select import Selection, selected
 from frtui.view.steps import ALIKE, ONLY_LEFT, ONLY_RIGHT, Step, steps_of
-from frtui.view.words import DIFFERS, NOT_HERE, arguments, count, label, number, only, operation, rank_list, state
+from frtui.view.words import DIFFERS, NOT_HERE, arguments, label, number, operation, rank_list, state
 
 BEFORE, AFTER = 6, 12
 """Steps around the parting; `c` shows the rest."""
@@ -187,7 +187,7 @@ class AlignedPage(Listing):
         site = self.index.site(self.index.job.ranks[rank].entries.stack[row])
         free = room - cells(head)
         beside = free - self.sites - 1
-        op, told = operation(self.index.job, call.group, only(call.signature)), arguments(call.signature)
+        op, told = operation(self.index.job, call.group, call.signature.only), arguments(call.signature)
         # Where the arguments differ they are what one wants to read.
         if beside < (cells(op) + 1 + cells(told) if compared == DIFFERS else 12):
             site, beside = "", free

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from frtui.model import STATE_NAMES, Call
 from frtui.stacks import call_site
+from frtui.text import count
 from frtui.view import alike, frames, not_made, process
 from frtui.view.across import Across, across, across_p2p, sentence
 from frtui.view.findings import call_name
@@ -13,7 +14,7 @@ from frtui.view.index import Index
 from frtui.view.lacking import lacks
 from frtui.view.rows import LABEL, FrameLine, Line, Page, cells, labelled, wrap
 from frtui.view.select import Selection, selected
-from frtui.view.words import arguments, clock, count, dtype, label, named, number, only, operation, shapes, span
+from frtui.view.words import arguments, clock, dtype, label, named, number, operation, shapes, span
 
 if TYPE_CHECKING:
     from frtui.engine.finding import Finding
@@ -124,7 +125,7 @@ def title(index: Index, call: Call, finding: Finding | None, width: int) -> list
 
 
 def arguments_of(index: Index, call: Call, view: Across, width: int) -> list[Line]:
-    signature = only(call.signature)
+    signature = call.signature.only
     role = "bad" if index.deviates(call.rank, call.row) else "plain"
     if signature.parts:
         lines = labelled("batch", arguments(signature), width, role)
@@ -163,7 +164,7 @@ def stack(index: Index, call: Call, view: Across, width: int, unfolded: bool) ->
 
 def parts(index: Index, call: Call, unfolded: bool) -> list[Line]:
     """The members of a batch."""
-    many = only(call.signature).parts
+    many = call.signature.only.parts
     shown = many if unfolded or len(many) <= SHOWN_PARTS + 1 else many[:SHOWN_PARTS]
     names = [f"  {named(index.job, call.group, part)}".ljust(24) for part in shown]
     lines: list[Line] = [[(f"{name} {arguments(part)}", "plain")] for name, part in zip(names, shown)]

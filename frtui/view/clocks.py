@@ -6,8 +6,9 @@ from statistics import median
 from typing import NamedTuple
 
 from frtui.model import NONE
+from frtui.text import count
 from frtui.view.index import Index
-from frtui.view.words import count, span
+from frtui.view.words import span
 
 CALLS, PER_HOST, MOST, GROUPS = 16, 2, 128, 4
 """How much is looked at: collectives, ranks of a host, ranks in all, groups until one has the times."""

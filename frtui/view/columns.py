@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from frtui.model import Group
+from frtui.text import count
 from frtui.view.index import Index
-from frtui.view.words import count
 
 MOST = 32
 """Columns; more are told of by their number."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from frtui.engine.finding import POSSIBLE, Finding
 from frtui.model import Job
+from frtui.text import count
 from frtui.view.rows import Keyed, Line, Page, Rows, cells, cut, pad, wrap
-from frtui.view.words import BAD, DOUBT, OK, WARN, count, label, place, rank_list
+from frtui.view.words import BAD, DOUBT, OK, WARN, label, place, rank_list
 
 NOTES = ("problems", "missing")
 """Lines after the findings, where there is something to note."""
@@ -104,11 +105,7 @@ def problems(job: Job) -> Page:
     def make(width: int) -> list[Line]:
         lines: list[Line] = []
         for p in job.problems:
-            saved = (
-                ""
-                if p.salvaged_entries is None
-                else f", {count(p.salvaged_entries, 'entry')} read".replace("entrys", "entries")
-            )
+            saved = "" if p.salvaged_entries is None else f", {count(p.salvaged_entries, 'entry')} read"
             rank = "" if p.rank is None else f"  rank {p.rank}"
             lines.append([(WARN + " ", "warn"), (p.file, "bold"), (rank, "plain"), (f"  {p.problem}{saved}", "warn")])
             lines += [[("  " + text, "plain")] for text in wrap(p.detail, width - 2)]

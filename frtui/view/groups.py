@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frtui.model import NONE, Group
-from frtui.text import ranges
+from frtui.text import count, ranges
 from frtui.view.index import Frontier, Index
 from frtui.view.ordered import Order, Sorted, by_class
 from frtui.view.rows import Line, Rows, cells, pad
-from frtui.view.words import BAD, DOUBT, count, label
+from frtui.view.words import BAD, DOUBT, label
 
 if TYPE_CHECKING:
     from frtui.engine.finding import Finding

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from frtui.engine.finding import Finding
 from frtui.model import NONE
-from frtui.text import ranges
+from frtui.text import count, ranges
 from frtui.view.columns import Column, columns
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import FULL, Line, cells, cut, flow, pad, plain, wrap
 from frtui.view.select import Selection, selected, telling_row
 from frtui.view.standing import BLAMED, MARKS, NO_DUMP, Standing, standings
-from frtui.view.words import BAD, count, label
+from frtui.view.words import BAD, label
 
 NAMES = 16
 """Columns that a group's name may take."""

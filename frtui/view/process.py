@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from frtui.model import Job, Rank, Stack
 from frtui.stacks import call_site, program
+from frtui.text import count
 from frtui.view import alike, frames
 from frtui.view.rows import Line, labelled, wrap
-from frtui.view.words import clock, count
+from frtui.view.words import clock
 
 SHOWN_THREADS = 1
 """Threads that are listed before `c` unfolds the rest: the main thread is the one that makes the calls."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 
 from frtui.model import Job
-from frtui.text import clean, ranges
+from frtui.text import clean, count, ranges
 from frtui.view.rows import Line, Page, Rows, cells, cut_left, wrap
-from frtui.view.words import DOUBT, OK, count, size
+from frtui.view.words import DOUBT, OK, size
 
 PATH = 24
 """Columns of the folder's name in the first line that the rest must leave."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from frtui.engine.finding import Finding
 from frtui.model import NONE, Call
-from frtui.text import ranges
+from frtui.text import count, ranges
 from frtui.view import clocks, durations, lags, strip
 from frtui.view.across import by_reason, why_absent
 from frtui.view.index import Index
 from frtui.view.rows import Line, Linked, flow, pad, wrap
 from frtui.view.select import Selection, selected, telling_row
-from frtui.view.words import clock, count, label, number, operation, span
+from frtui.view.words import clock, label, number, operation, span
 
 SLOWEST, LATEST, STRIPS = 6, 8, 12
 """Lines of each part at most."""

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from frtui.engine.finding import Finding, Wait
 from frtui.model import NONE
-from frtui.text import ranges, together
+from frtui.text import count, ranges, together
 from frtui.view.index import Index
 from frtui.view.listing import Listing
 from frtui.view.rows import Line, cut, cut_left, wrap
 from frtui.view.select import Selection, selected, telling_row
 from frtui.view.waits import Knot, tree
-from frtui.view.words import BAD, count, label, number, only, operation, rank_list
+from frtui.view.words import BAD, label, number, operation, rank_list
 
 SHORT = 16
 """Columns that the numbers of ranks may take in a sentence; longer ones follow it."""
@@ -132,8 +132,8 @@ class WaitsPage(Listing):
         job = self.index.job
         call = job.call(waits[0].rank, waits[0].row)
         groups = {job.ranks[wait.rank].entries.group[wait.row] for wait in waits}
-        several = len(waits) > 1 and call.p2p and not only(call.signature).parts
-        op = only(call.signature).op if several else operation(job, call.group, call.signature)
+        several = len(waits) > 1 and call.p2p and not call.signature.only.parts
+        op = call.signature.only.op if several else operation(job, call.group, call.signature)
         name = job.groups[call.group].label
         if len(groups) > 1:
             return f"{op} {number(call)} of {len(groups)} {label(job.groups[call.group].desc, 12)} groups".strip()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
 
 from frtui.model import NONE, STARTED, Call, Frame, Job, Shape, Signature
-from frtui.text import ranges
+from frtui.stacks import short
+from frtui.text import utc, who
 from frtui.view.rows import cells, cut, cut_left
 
 BAD, OK, DOUBT, WARN, DIFFERS, RUNS, WAITS, QUEUED, HERE = "✗", "✓", "?", "!", "≠", "▶", "●", "○", "›"
@@ -68,7 +68,7 @@ def shapes(many: Sequence[Shape]) -> str:
 
 def arguments(signature: Signature) -> str:
     """Sizes and dtypes of a call in a few words: `[4096] bf16`, `[3,4] → [2,3,4] f32`, `[4] f32 root 0`."""
-    signature = only(signature)
+    signature = signature.only
     if signature.root != NONE:
         return f"{arguments(signature._replace(root=NONE))} root {signature.root}"
     if signature.parts:
@@ -83,14 +83,9 @@ def arguments(signature: Signature) -> str:
     return f"{into} {kind} → {out} {out_kind}".strip()
 
 
-def only(signature: Signature) -> Signature:
-    """The one member of a batch of one, which is what it amounts to; else the signature itself."""
-    return signature.parts[0] if len(signature.parts) == 1 else signature
-
-
 def operation(job: Job, group: int, signature: Signature) -> str:
     """`all_reduce`; `send 0→1` with global ranks; `batch of 4 send/recv`."""
-    signature = only(signature)
+    signature = signature.only
     if signature.parts:
         return f"batch of {len(signature.parts)} " + "/".join(dict.fromkeys(part.op for part in signature.parts))
     return named(job, group, signature)
@@ -119,13 +114,9 @@ def state(call: Call, first_open: int) -> tuple[str, str, str]:
     return (WAITS, "waits", "warn") if call.row <= first_open or first_open == NONE else (QUEUED, "queued", "dim")
 
 
-def base(filename: str) -> str:
-    return filename.replace("\\", "/").rsplit("/", 1)[-1]
-
-
 def place(frame: Frame | None) -> str:
     """`layers.py:60`."""
-    return f"{base(frame.filename)}:{frame.line}" if frame else ""
+    return short(frame)
 
 
 def essence(text: str) -> str:
@@ -147,11 +138,7 @@ def label(text: str, width: int) -> str:
 
 def rank_list(ranks: Sequence[int], width: int = 24) -> str:
     """`rank 2`, `ranks 0-3, 5`."""
-    return cut(("rank " if len(ranks) == 1 else "ranks ") + ranges(list(ranks)), width) if ranks else ""
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    return cut(who(ranks), width) if ranks else ""
 
 
 def span(ms: float) -> str:
@@ -166,8 +153,8 @@ def span(ms: float) -> str:
 def clock(ns: int) -> str:
     """Time of day, UTC; the dumps hold nanoseconds since the epoch on each rank's own clock."""
     try:
-        return datetime.fromtimestamp(ns / 1e9, timezone.utc).strftime("%H:%M:%S.%f")[:-3] if ns > 0 else ""
-    except (ValueError, OverflowError, OSError):
+        return utc(ns, "%H:%M:%S.%f")[:-3] if ns > 0 else ""
+    except ValueError:
         return ""
 
 

@@ -61,7 +61,7 @@ def test_equal_stacks_are_printed_once_and_few_of_different_ones(tmp_path: Path)
     assert text.count("innermost first") == 2
     assert "Stack of ranks 1-2 in its main thread" not in text
     assert "Stack of ranks 1-2 in their main threads" in text
-    others = {r: idle(r, [frame("/job/x.py", r)]) for r in range(1, 4)}
+    others = {r: idle(r, [frame("/job/x.py", r)], world_size=8) for r in range(1, 4)}
     config = {DEFAULT: tuple(range(8))}
     rows = dump([entry(1), entry(2, state="started")], pg_config=config)
     many = {**{r: recorded(rows, r, world_size=8) for r in range(8)}, **others}
