@@ -42,6 +42,7 @@ ALONE = [
     ("leaves_while_it_asks_the_store",),
     ("cycles",),
     ("disables",),
+    *[("disables_in_a_thread", then) for then in ("TERM", "USR2", "put-back", "again")],
     ("enables_in_a_thread",),
     *[("has_faulthandler", when) for when in ("before", "after")],
     *[("handles_signals", when) for when in ("before", "after")],
@@ -118,6 +119,13 @@ def test_nothing_stays_of_groups_that_are_destroyed(ended: Ended) -> None:
 def test_disabling_restores_all(ended: Ended) -> None:
     folder = ended("disables", status=-15)
     assert not (folder / "rank_0").exists()
+
+
+@pytest.mark.parametrize(("then", "number"), [("TERM", 15), ("USR2", 12), ("put-back", 15), ("again", 15)])
+def test_it_is_disabled_in_another_thread(then: str, number: int, ended: Ended) -> None:
+    folder = ended("disables_in_a_thread", then, status=-number)
+    assert (folder / "rank_0").exists() == (then == "again")
+    assert "Error" not in (folder / "job.err").read_text()
 
 
 def test_it_is_enabled_in_another_thread(ended: Ended) -> None:
