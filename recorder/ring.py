@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Callable
 
 from recorder import ringfile
+from recorder.regular import open_regular
 from recorder.ringfile import (
     BODY,
     BODY_AT,
@@ -215,7 +216,7 @@ class Ring:
 def _set_aside(path: str) -> None:
     """Keep the ring of a rank that was killed since its last dump: nobody has read it yet."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(HEADER_SIZE)
             header = ringfile.read_header(data)
             data += file.read(ringfile.slots_end(header) - HEADER_SIZE)
