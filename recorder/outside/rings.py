@@ -93,8 +93,8 @@ def host_of(path: str) -> str:
         return ""
 
 
-def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the rank itself would have written, as far as its ring tells."""
+def dump_of(ring: Found, by: str, reason: str, alive: bool | None, fault: str) -> dict[str, Any]:
+    """What the rank itself would have written, as far as its ring and `fault`, its fault file, tell."""
     dump = export.dump_of(ring.contents)
     dump["recorder"].update(
         reason=reason,
@@ -105,6 +105,11 @@ def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list
         demanded=bool(ring.header.ended),
         stuck=by == "observer" and bool(alive),
     )
+    crash = None if alive or ring.header.ended else stacks.crash(fault)
+    if crash is not None:
+        dump["crash"] = crash
+        dump["recorder"]["reason"] = f"{reason}: it crashed: {crash['type']}"
+    threads = stacks.of_faulthandler(fault)
     if threads:
         dump["python_stacks"] = export.named(threads, ring.contents)
     return dump
@@ -121,11 +126,11 @@ def write(ring: Found, dump: dict[str, Any]) -> str | None:
     return files.write_dump(ring.dump_path, dump)
 
 
-def last_stacks(ring: Found, after: int = 0) -> list[dict[str, Any]]:
-    """The newest traceback in the rank's fault file, beyond the first `after` bytes; empty when there is none."""
+def fault(ring: Found, after: int = 0) -> str:
+    """What faulthandler wrote for the rank, beyond the first `after` bytes; empty when there is nothing."""
     try:
         with open_regular(ring.fault_path) as file:
             file.seek(after)
-            return stacks.of_faulthandler(file.read(1 << 20).decode("utf-8", "replace"))
+            return file.read(1 << 20).decode("utf-8", "replace")
     except OSError:
-        return []
+        return ""
