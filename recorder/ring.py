@@ -35,6 +35,7 @@ from recorder.ringfile import (
     U32,
     U64,
     Record,
+    pid_space,
     process_start,
 )
 
@@ -53,7 +54,12 @@ class Ring:
         self.opened_ns = time.time_ns()
         pid = os.getpid()
         identity = (pid, process_start(pid), rank, world_size, self.opened_ns)
-        names = (socket.gethostname().encode()[:64], torch.encode()[:32], os.fsencode(prefix)[:256])
+        names = (
+            socket.gethostname().encode()[:64],
+            torch.encode()[:32],
+            os.fsencode(prefix)[:256],
+            pid_space().encode(),
+        )
         self._texts_start = HEADER_SIZE + n_slots * SLOT.size
         self._next = 0
         self.lost_texts = 0
