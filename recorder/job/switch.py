@@ -226,7 +226,7 @@ def _uncaught(error: BaseException, ends: bool) -> None:
     if watch is None or session is None:
         return
 
-    reason = f"uncaught {type(error).__name__}: {stacks.message(error)[:300]}"
+    reason = f"uncaught {type(error).__name__}: {stacks.message(error)[:300]}".removesuffix(": ")
     if not ends:
         if not watch.is_time():
             watch.request(reason, tell=False)

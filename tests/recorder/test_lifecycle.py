@@ -68,6 +68,8 @@ def test_a_job_ends_as_it_would_without(how: str, ended: Ended) -> None:
     folder = ended("ends", how, "recorded", status=HOW[how][0])
     assert ring_of(folder).header.ended == HOW[how][1]
     dumped = (folder / "rank_0").exists()
+    if how == "interrupt":
+        assert dump_of(folder)["recorder"]["reason"] == "uncaught KeyboardInterrupt"
     assert dumped == (how in ("exception", "bad-exception", "interrupt", "thread-exception", "term"))
 
 
