@@ -21,6 +21,7 @@ HOW = {
     "exit": (7, ringfile.EXITED),
     "os-exit": (5, ringfile.RUNNING),
     "exception": (1, ringfile.EXITED),
+    "exception-after-destroy": (1, ringfile.DESTROYED),
     "bad-exception": (1, ringfile.EXITED),
     "interrupt": (-2, ringfile.EXITED),
     "thread-exception": (0, ringfile.EXITED),
@@ -70,7 +71,10 @@ def test_a_job_ends_as_it_would_without(how: str, ended: Ended) -> None:
     dumped = (folder / "rank_0").exists()
     if how == "interrupt":
         assert dump_of(folder)["recorder"]["reason"] == "uncaught KeyboardInterrupt"
-    assert dumped == (how in ("exception", "bad-exception", "interrupt", "thread-exception", "term"))
+    if "exception-after" in how:
+        assert dump_of(folder)["exception"]["message"] == "boom"
+        assert len(dump_of(folder)["entries"]) == 3
+    assert dumped == ("exception" in how or how in ("interrupt", "term"))
 
 
 def test_none_of_its_threads_is_left_when_the_interpreter_ends(ended: Ended) -> None:
