@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Callable, NamedTuple, NoReturn
 
 USAGE = 64
+READER_LEFT = 141
+"""The reader of a pipe went away, as with `| head`."""
 
 
 class _Command(NamedTuple):
@@ -59,7 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _Parser(prog=f"recorder {arguments[0]}", description=f"{command.help[0].upper()}{command.help[1:]}.")
     getattr(module, command.add_arguments)(parser)
     run: Callable[[argparse.Namespace], int] = getattr(module, command.run)
-    return run(parser.parse_args(arguments[1:]))
+    try:
+        code = run(parser.parse_args(arguments[1:]))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What Python still holds it would write at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_LEFT
+    return code
 
 
 def _run_script(arguments: list[str]) -> int:
@@ -81,13 +91,16 @@ def _run_script(arguments: list[str]) -> int:
     import recorder
     from recorder.job import launch
 
-    recorder.enable(
-        buffer_size=options.buffer,
-        dump_prefix=options.prefix,
-        stack=options.stack,
-        stuck_after=options.stuck_after,
-        quiet=options.quiet,
-    )
+    try:
+        recorder.enable(
+            buffer_size=options.buffer,
+            dump_prefix=options.prefix,
+            stack=options.stack,
+            stuck_after=options.stuck_after,
+            quiet=options.quiet,
+        )
+    except ValueError as error:
+        parser.error(str(error))
     if options.module:
         launch.module(options.module)
     else:

@@ -43,7 +43,8 @@ def dump_of_ring(data: bytes, fault: str = "") -> dict[str, Any]:
     """
     contents = ringfile.read(data)
     dump = dump_of(contents)
-    reason, alive = _fate(contents.header, fault)
+    crash = None if contents.header.ended else stacks.crash(fault)
+    reason, alive = _fate(contents.header, crash)
     dump["recorder"].update(
         reason=reason,
         by="ring",
@@ -51,7 +52,8 @@ def dump_of_ring(data: bytes, fault: str = "") -> dict[str, Any]:
         alive=alive,
         demanded=alive is not False or bool(contents.header.ended),
     )
-    if "Fatal Python error" in fault:
+    if crash is not None:
+        dump["crash"] = crash
         dump["python_stacks"] = named(stacks.of_faulthandler(fault), contents)
     return dump
 
@@ -65,13 +67,12 @@ def named(threads: list[dict[str, Any]], contents: Contents) -> list[dict[str, A
     return sorted(threads, key=lambda thread: bool(thread["name"] != "MainThread"))
 
 
-def _fate(header: Header, fault: str) -> tuple[str, bool | None]:
+def _fate(header: Header, crash: Mapping[str, Any] | None) -> tuple[str, bool | None]:
     """Why the ring has to be read, and whether the process lives; None when that can't be told."""
     if header.ended:
         return ENDINGS.get(header.ended, ENDINGS[ringfile.EXITED]), False
-    if "Fatal Python error" in fault:
-        error = fault[fault.rindex("Fatal Python error") :].splitlines()[0]
-        return f"the process crashed: {error}", False
+    if crash is not None:
+        return f"the process crashed: {crash['type']}", False
     alive = ringfile.alive(header)
     silent = (time.time_ns() - header.heartbeat_ns) / 1e9
     if alive is None and silent > LONG_SILENCE_S:

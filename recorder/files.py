@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Union
 
+from recorder.regular import open_regular
 from recorder.richness import holds, is_poorer
 
 __all__ = ["SIDE", "is_poorer", "loads", "write_atomically", "write_dump"]
@@ -89,7 +90,7 @@ def _old(path: str) -> dict[str, Any] | bytes | None:
         return None
     if size > MAX_COMPARED:
         return b""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         data = file.read()
     try:
         return loads(data)

@@ -7,6 +7,7 @@ import os
 import time
 
 from recorder.paths import request_path
+from recorder.regular import open_regular
 
 _TOUCHED_S = 5.0
 """A file that is so much newer than what it says was touched by a person, who means now."""
@@ -34,7 +35,7 @@ def changed(path: str) -> int:
 def reason(path: str) -> str:
     """Why; a person may have made the file, or touched an old one."""
     try:
-        with open(path) as file:
+        with open_regular(path) as file:
             told = json.loads(file.read(4096))
             touched = os.fstat(file.fileno()).st_mtime - float(told["time"]) > _TOUCHED_S
             return f"asked by touching {path}" if touched else str(told["reason"])[:1000]

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Callable
 
 from recorder import ringfile
+from recorder.regular import open_regular
 from recorder.ringfile import (
     BODY,
     BODY_AT,
@@ -34,6 +35,7 @@ from recorder.ringfile import (
     U32,
     U64,
     Record,
+    pid_space,
     process_start,
 )
 
@@ -52,7 +54,12 @@ class Ring:
         self.opened_ns = time.time_ns()
         pid = os.getpid()
         identity = (pid, process_start(pid), rank, world_size, self.opened_ns)
-        names = (socket.gethostname().encode()[:64], torch.encode()[:32], os.fsencode(prefix)[:256])
+        names = (
+            socket.gethostname().encode()[:64],
+            torch.encode()[:32],
+            os.fsencode(prefix)[:256],
+            pid_space().encode(),
+        )
         self._texts_start = HEADER_SIZE + n_slots * SLOT.size
         self._next = 0
         self.lost_texts = 0
@@ -215,7 +222,7 @@ class Ring:
 def _set_aside(path: str) -> None:
     """Keep the ring of a rank that was killed since its last dump: nobody has read it yet."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             data = file.read(HEADER_SIZE)
             header = ringfile.read_header(data)
             data += file.read(ringfile.slots_end(header) - HEADER_SIZE)

@@ -16,6 +16,7 @@ while it wrote it, and the reader leaves it out. A text counts once the header's
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import time
@@ -34,7 +35,7 @@ SIGNATURE, STACK, GROUP, ERROR, THREAD = range(1, 6)
 RUNNING, DESTROYED, EXITED = 0, 1, 2
 """`Header.ended`: what is open once the group was destroyed or the interpreter has exited is no hang of this rank."""
 
-HEADER = struct.Struct("<8sIIQQQQiiQQQI64s32s256s")
+HEADER = struct.Struct("<8sIIQQQQiiQQQI64s32s256s64s")
 HEADER_SIZE = 4096
 TEXTS_END_AT = struct.calcsize("<8sIIQ")
 HEARTBEAT_AT = struct.calcsize("<8sIIQQQQiiQQ")
@@ -70,6 +71,8 @@ class Header(NamedTuple):
     torch: str
     prefix: str
     """What the names of the rank's dumps begin with, without the folder."""
+    pid_space: str
+    """See `pid_space`; empty in rings of before it was noted."""
 
 
 class Record(NamedTuple):
@@ -124,7 +127,7 @@ def read_header(data: bytes) -> Header:
     _, version, slot_size, n_slots, texts_end, *fields = HEADER.unpack_from(data)
     if version != 1 or slot_size != SLOT.size:
         raise ValueError(f"ring version {version} with slots of {slot_size} bytes; this reads version 1 with 96")
-    return Header(n_slots, texts_end, *fields[:-3], *map(_string, fields[-3:]))
+    return Header(n_slots, texts_end, *fields[:-4], *map(_string, fields[-4:]))
 
 
 def slots_end(header: Header) -> int:
@@ -187,14 +190,39 @@ SILENT_S = 3.0
 def alive(header: Header) -> bool | None:
     """Whether the process of the ring runs; None when that can't be seen from this host.
 
-    A process that isn't found may run in another container of this host: its heartbeat tells.
+    A process that isn't found may run in another container of this host: unless it counts processes as we do, its
+    heartbeat tells.
     """
     if header.host != socket.gethostname()[:64]:
         return None
     start = process_start(header.pid)
     if start and start == header.process_start:
         return not _is_zombie(header.pid)
+    if (start or not _exists(header.pid)) and header.pid_space == pid_space() != "":
+        return False
     return time.time_ns() - header.heartbeat_ns < SILENT_S * 1e9
+
+
+def pid_space() -> str:
+    """Equal in two processes only where a number means the same process to both; empty where that can't be told."""
+    try:
+        if os.readlink("/proc/self") != str(os.getpid()):
+            return ""  # what is mounted there is of another container
+        with open("/proc/sys/kernel/random/boot_id") as boot:
+            return f"{boot.read().strip()} {os.stat('/proc/self/ns/pid').st_ino}"[:64]
+    except OSError:
+        return ""
+
+
+def _exists(pid: int) -> bool:
+    """Also a process of another user, which `/proc` may hide."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True
 
 
 def _is_zombie(pid: int) -> bool:

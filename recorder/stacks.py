@@ -20,6 +20,8 @@ STACKS_SIGNAL = getattr(signal, "SIGRTMIN", 0) + 7 if hasattr(signal, "SIGRTMIN"
 _JOB = os.path.join(os.path.dirname(__file__), "job")
 _LAUNCHER = os.path.join(_JOB, "launch.py")
 
+_FATAL = "Fatal Python error: "
+_CURRENT = re.compile(r"^Current thread 0x([0-9a-f]+)", re.MULTILINE)
 _THREAD = re.compile(r"(?:Current thread|Thread) 0x([0-9a-f]+)")
 _FRAME = re.compile(r'  File "(.*)", line (\d+) in (.*)')
 
@@ -60,7 +62,7 @@ def of_faulthandler(text: str) -> list[dict[str, Any]]:
     Several tracebacks follow each other without a mark, oldest first: a thread that comes again starts a new one.
     """
     found: list[dict[str, Any]] = []
-    for line in text[max(text.rfind("Fatal Python error"), 0) :].splitlines():
+    for line in text[max(text.rfind(_FATAL), 0) :].splitlines():
         thread, frame = _THREAD.match(line), _FRAME.match(line)
         if thread:
             ident = int(thread.group(1), 16)
@@ -70,6 +72,21 @@ def of_faulthandler(text: str) -> list[dict[str, Any]]:
             file, number, name = frame.groups()
             found[-1]["frames"].append({"name": name, "filename": file, "line": int(number)})
     return [{**thread, "frames": _own_left_out(thread["frames"])} for thread in found]
+
+
+def crash(text: str) -> dict[str, Any] | None:
+    """What faulthandler wrote last of a crash, in the shape of an exception; None where it wrote of none.
+
+    `type` is the signal in words, as in `Segmentation fault`; there are no frames where no Python thread crashed.
+    """
+    _, found, after = text.rpartition(_FATAL)
+    if not found:
+        return None
+    current = _CURRENT.search(after)
+    threads = of_faulthandler(text) if current else []
+    frames = [thread["frames"] for thread in threads if current and thread["id"] == int(current.group(1), 16)]
+    kind = after.partition("\n")[0].strip()
+    return {"type": kind[:200] or "for an unknown reason", "message": "", "frames": frames[0] if frames else []}
 
 
 def _frames(frame: FrameType | None) -> list[dict[str, Any]]:

@@ -57,7 +57,12 @@ def _is_consequence(error: Failure) -> bool:
 
 
 def lost(job: Job, rank: Rank) -> bool:
-    """Its process was gone before the others' dumps were written. All may be gone by the time that one looks."""
+    """It crashed, or was gone before the others' dumps were written. All may be gone by the time that one looks.
+
+    Libraries end a rank by SIGABRT when another one is gone: that alone is no crash of its own.
+    """
+    if gone(rank) and rank.crash is not None and rank.crash.type != "Aborted":
+        return True
     seen = max((_last_seen(other) for other in job.ranks.values() if other.by), default=NONE)
     return bool(gone(rank)) and 0 < rank.heartbeat_ns < seen - MARGIN_NS
 
@@ -95,7 +100,7 @@ def stopped(rank: Rank) -> bool:
 def surely_left(rank: Rank) -> bool:
     """Of one that `left`: it says so itself, or it was gone while others ran. One that only fell silent may have been
     stopped, or held up by its interpreter's lock, and killed in the end with all others."""
-    return failed(rank) or bool(rank.ended) or rank.by == "observer"
+    return failed(rank) or bool(rank.ended) or rank.crash is not None or rank.by == "observer"
 
 
 def judged_stuck(rank: Rank) -> bool:
@@ -118,20 +123,28 @@ def refused(rank: Rank, opened: Iterable[int]) -> str:
 def ending(rank: Rank) -> str:
     """How a rank ended, as the predicate of a sentence: `ended with ValueError: boom at train.py:20`; or empty."""
     if rank.error is not None:
-        site = call_site(program(rank.error.stack))
         said = f"{rank.error.type}: {rank.error.message}".removesuffix(": ")
-        where = f" at {short(site)}" if site else ""
-        return f"ended with {brief(said)}{where}"
+        return f"ended with {brief(said)}{_at(rank.error)}"
     if rank.ended:
         return "destroyed its process groups in order" if rank.ended == DESTROYED else "exited"
     return ""
 
 
 def gone(rank: Rank) -> str:
-    """`the process of rank 1 (pid 4711 on host-a) was gone when its ring was read`; or empty."""
+    """`the process of rank 1 (pid 4711 on host-a) was gone when its ring was read`; or empty.
+
+    Where that is known, `rank 1 (pid 4711 on host-a) crashed (Segmentation fault) at train.py:20`.
+    """
     if rank.alive is not False or rank.ended:
         return ""
+    if rank.crash is not None:
+        return f"{name(rank)} crashed ({brief(rank.crash.type)}){_at(rank.crash)}"
     return f"the process of {name(rank)} was gone {_WRITERS.get(rank.by, 'when its dump was written')}"
+
+
+def _at(failure: Failure) -> str:
+    site = call_site(program(failure.stack))
+    return f" at {short(site)}" if site else ""
 
 
 def ended(rank: Rank) -> str:

@@ -34,6 +34,7 @@ class Recorded(NamedTuple):
     heartbeat_ns: int = NONE
     threads: tuple[Thread, ...] = ()
     error: Failure | None = None
+    crash: Failure | None = None
 
 
 def recorded(raw: Mapping[Any, Any], faults: Faults, budget: Budget) -> Recorded:
@@ -41,7 +42,8 @@ def recorded(raw: Mapping[Any, Any], faults: Faults, budget: Budget) -> Recorded
     found = _of_recorder(raw.get("recorder"), faults)
     stacks = Stacks(faults, budget)
     threads = _threads(raw.get("python_stacks"), stacks, faults, budget)
-    return found._replace(threads=threads, error=_failure(raw.get("exception"), stacks, faults))
+    error, crash = (_failure(raw.get(key), key, stacks, faults) for key in ("exception", "crash"))
+    return found._replace(threads=threads, error=error, crash=crash)
 
 
 def with_unresolved(rows: list[Row], more: list[Row]) -> list[Row]:
@@ -145,14 +147,14 @@ def _threads(value: object, stacks: Stacks, faults: Faults, budget: Budget) -> t
     return tuple(Thread(_prose(row.get("name"), "a thread's name", faults), _stack(row, stacks)) for row in threads)
 
 
-def _failure(raw: object, stacks: Stacks, faults: Faults) -> Failure | None:
+def _failure(raw: object, key: str, stacks: Stacks, faults: Faults) -> Failure | None:
     if raw is None:
         return None
     if not isinstance(raw, dict):
-        faults.add("exception is no dict")
+        faults.add(f"{key} is no dict")
         return None
-    kind = _prose(raw.get("type"), "the type of an exception", faults)
-    return Failure(kind or "an exception", _prose(raw.get("message"), "message", faults), _stack(raw, stacks))
+    kind = _prose(raw.get("type"), f"the type of {key}", faults)
+    return Failure(kind or "unknown", _prose(raw.get("message"), "message", faults), _stack(raw, stacks))
 
 
 def _stack(row: Row, stacks: Stacks) -> Stack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frtui.model import NONE, Job, Rank, Stack
+from frtui.model import NONE, Failure, Job, Rank, Stack
 from frtui.report.facts import Facts
 from frtui.stacks import call_site, doing, program
 
@@ -29,7 +29,8 @@ def facts(rank: Rank) -> Facts:
         "heartbeat_ns": _known(rank.heartbeat_ns),
         "was_in": doing(rank.threads[0].stack) or None if rank.threads else None,
         "threads": [{"name": thread.name, "frames": _frames(thread.stack)} for thread in rank.threads],
-        "exception": _exception(rank),
+        "exception": _failure(rank.error),
+        "crash": _failure(rank.crash),
     }
 
 
@@ -37,15 +38,15 @@ def _known(number: int) -> int | None:
     return None if number == NONE else number
 
 
-def _exception(rank: Rank) -> Facts | None:
-    if rank.error is None:
+def _failure(made: Failure | None) -> Facts | None:
+    if made is None:
         return None
-    site = call_site(program(rank.error.stack))
+    site = call_site(program(made.stack))
     return {
-        "type": rank.error.type,
-        "message": rank.error.message,
+        "type": made.type,
+        "message": made.message,
         "call_site": site.place if site else None,
-        "frames": _frames(rank.error.stack),
+        "frames": _frames(made.stack),
     }
 
 

@@ -52,8 +52,9 @@ def written(rank: Rank, width: int) -> list[Line]:
     lines = labelled("dumped", f"{at}{who.get(rank.by, '')}: {reasons}".lstrip(" :"), width)
     if rank.alive is False and not rank.ended:
         since = f", last seen {clock(rank.heartbeat_ns)[:8]} UTC" if rank.heartbeat_ns > 0 else ""
+        what = f"crashed with {rank.crash.type}" if rank.crash is not None else "gone"
         pid = f" (pid {rank.pid})" if rank.pid > 0 else ""
-        lines += labelled("process", f"gone{pid}{since}", width, "bad")
+        lines += labelled("process", f"{what}{pid}{since}", width, "bad")
     return lines
 
 

@@ -15,6 +15,7 @@ from recorder.job.calls import Calls
 from recorder.job.options import Options
 from recorder.job.say import say
 from recorder.paths import ring_path
+from recorder.regular import open_regular
 from recorder.ring import Ring
 
 _PATIENCE_S = 20.0
@@ -191,7 +192,7 @@ class Session:
 def _owner(path: str) -> int:
     """The running process that records into the ring at `path`; 0 for none."""
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             header = ringfile.read_header(file.read(ringfile.HEADER_SIZE))
     except (OSError, ValueError):
         return 0

@@ -32,12 +32,14 @@ class Signals:
         self._numbers = numbers
         self._pid = os.getpid()
         self._set_default = _libc_signal()
-        if numbers and threading.current_thread() is threading.main_thread():
+        self._over = False
+        if numbers and _in_main_thread():
             self._wakeup = _Wakeup(self._write_end)
             for number in numbers:
                 # A handler of the job's own stays: the wakeup descriptor gets its signals as well.
-                if signal.getsignal(number) == signal.SIG_DFL:
-                    self._previous[number] = signal.signal(number, self._handle)
+                if _is_default(signal.getsignal(number)):
+                    signal.signal(number, self._handle)
+                    self._previous[number] = signal.SIG_DFL
 
     def wake(self, number: int = 0) -> None:
         """Let the watch thread look at once; 0 for no signal. From any thread, and from handlers."""
@@ -63,6 +65,8 @@ class Signals:
 
     def let_kill(self, number: int) -> None:
         """From now on the signal ends the process, as it would without us."""
+        if self._set_default is None:
+            os._exit(128 + number)
         self._set_default(number)
 
     def die_of(self, number: int) -> None:
@@ -76,23 +80,36 @@ class Signals:
         return self._numbers if self._wakeup is not None else ()
 
     def restore(self) -> None:
-        """Put back what was there, where it is still ours."""
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in self._previous.items():
-                if signal.getsignal(number) == self._handle:
+        """Put back what was there, where it is still ours.
+
+        Python lets only the main thread do so. For another one the C library sets the default actions, of which Python
+        hears nothing, and the wakeup descriptor stays.
+        """
+        self._over, in_main = True, _in_main_thread()
+        for number, handler in self._previous.items():
+            if signal.getsignal(number) == self._handle:
+                if in_main:
                     signal.signal(number, handler)
-            if self._wakeup is not None:
-                self._wakeup.restore()
-            self._previous.clear()
+                elif self._set_default is not None:
+                    self._set_default(number)
+        self._previous.clear()
+        if self._wakeup is not None and in_main:
+            self._wakeup.restore()
+        elif self._wakeup is not None:
+            self._wakeup.leave()
 
     def close(self) -> None:
         """Nothing may use this any more: the numbers of the descriptors will be others'."""
         ends = self.read_end, self._write_end
         self.read_end = self._write_end = -1
-        for end in ends:
-            os.close(end)
+        if self._wakeup is None or not self._wakeup.left:  # else the handler in C still writes there
+            for end in ends:
+                os.close(end)
 
     def _handle(self, number: int, _: FrameType | None) -> None:
+        if self._over:  # restored in another thread, or put back by a job that had noted it
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         # Whoever took the wakeup descriptor behind our back (uvloop, in C) leaves only this.
         if os.getpid() == self._pid and self._wakeup is not None and not self._wakeup.in_place():
             self.wake(number)
@@ -106,6 +123,8 @@ class _Wakeup:
 
     def __init__(self, descriptor: int) -> None:
         self._ours, self._theirs = descriptor, signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+        self.left = False
+        """It could not be restored."""
         self._lock = threading.RLock()
         self._original = original = signal.set_wakeup_fd
 
@@ -126,6 +145,16 @@ class _Wakeup:
         if current not in (self._ours, -1):
             self._original(current)
         return current == self._ours
+
+    def leave(self) -> None:
+        """In another thread than the main one: what is written to ours goes to whoever else wants it, or nowhere."""
+        if signal.set_wakeup_fd is self._wrapped:
+            signal.set_wakeup_fd = self._original
+        self.left = True
+        with self._lock, suppress(OSError):  # closed by now
+            if self._theirs >= 0:
+                os.dup2(self._theirs, self._ours, inheritable=False)
+        self._ours = -1
 
     def restore(self) -> None:
         if signal.set_wakeup_fd is self._wrapped:
@@ -148,17 +177,27 @@ class _Wakeup:
         return before
 
 
-def _libc_signal() -> Callable[[int], None]:
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _is_default(handler: Handler) -> bool:
+    """Also one of ours that another thread could not take back: it does nothing any more but the default."""
+    owner = getattr(handler, "__self__", None)
+    return bool(handler == signal.SIG_DFL or (isinstance(owner, Signals) and owner._over))
+
+
+def _libc_signal() -> Callable[[int], None] | None:
     """Sets a signal's default action from any thread: signal.signal works in the main thread only, which may be stuck.
 
-    Found beforehand: the loader has a lock, and the main thread may be stuck in there, too.
+    Found beforehand: the loader has a lock, and the main thread may be stuck in there, too. None where there is none.
     """
     try:
         import ctypes
 
         function = ctypes.CDLL(None).signal
     except (ImportError, OSError, AttributeError):
-        return lambda number: os._exit(128 + number)
+        return None
     function.argtypes, function.restype = [ctypes.c_int, ctypes.c_void_p], ctypes.c_void_p
     return lambda number: function(number, None)
 

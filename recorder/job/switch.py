@@ -45,6 +45,8 @@ class _Process:
         self.signals: Signals | None = None
         self.watch: Watch | None = None
         self.faults: FaultFile | None = None
+        self.last: Session | None = None
+        """The running one, or the one whose group was destroyed."""
 
     @property
     def session(self) -> Session | None:
@@ -163,6 +165,7 @@ def _start(pg: Any, store: Any) -> None:
     except BaseException:
         session.finish(ringfile.EXITED)  # of a ring that nothing is written into no one shall say that it was killed
         raise
+    process.last = session
     interpose.record_into(session.calls)
 
 
@@ -222,11 +225,15 @@ def _wrap_hooks() -> Callable[[], None]:
 def _uncaught(error: BaseException, ends: bool) -> None:
     """Never raises, and ends: what the hook before ours does comes after it."""
     process = _process
-    watch, session = (process.watch, process.session) if process is not None else (None, None)
-    if watch is None or session is None:
+    if process is None or process.watch is None:
         return
+    # Without a group, too, an end by an exception is the job's end: the others wait for this rank in the next group.
+    watch, session = process.watch, process.session or (process.last if ends else None)
+    if session is None:
+        return
+    tell = ends and process.session is not None
 
-    reason = f"uncaught {type(error).__name__}: {stacks.message(error)[:300]}"
+    reason = f"uncaught {type(error).__name__}: {stacks.message(error)[:300]}".removesuffix(": ")
     if not ends:
         if not watch.is_time():
             watch.request(reason, tell=False)
@@ -234,7 +241,7 @@ def _uncaught(error: BaseException, ends: bool) -> None:
         watch.count()
 
     def dump() -> None:
-        session.dump(reason, error=error, tell=ends)
+        session.dump(reason, error=error, tell=tell)
 
     with suppress(Exception):  # no more threads can be started
         thread = threading.Thread(target=dump, name="recorder-dump", daemon=True)

@@ -11,7 +11,6 @@ import os
 import socket
 import sys
 import time
-from typing import Any
 
 from recorder import requests, ringfile
 from recorder.outside import rings
@@ -158,12 +157,12 @@ class Observer:
             print(f"recorder: {clean(ring)}", file=sys.stderr)
             return
         alive, rank = self._alive(ring), ring.header.rank
-        threads = _asked_stacks(ring) if alive else rings.last_stacks(ring)
+        fault = _asked_stacks(ring) if alive else rings.fault(ring)
         why = reason if alive else f"the process (pid {ring.header.pid}) is gone"
         if alive:
             why += f"; no sign of life of this rank's watch thread for {ring.silent_s:.0f} s"
         try:
-            written = rings.write(ring, rings.dump_of(ring, "observer", why, alive, threads))
+            written = rings.write(ring, rings.dump_of(ring, "observer", why, alive, fault))
         except (OSError, ValueError) as error:
             print(f"recorder: rank {rank}: {clean(str(error))}", file=sys.stderr)
             return
@@ -186,13 +185,13 @@ def _moment(ring: Found) -> int:
     return ring.contents.records[-1].created_ns if ring.contents.records else ring.header.opened_ns
 
 
-def _asked_stacks(ring: Found) -> list[dict[str, Any]]:
+def _asked_stacks(ring: Found) -> str:
     """The stacks of a live rank, by a signal whose handler needs no interpreter lock."""
     if not STACKS_SIGNAL:
-        return []
+        return ""
     before = _size(ring.fault_path)
     if before < 0 or not _is_caught(ring.header):
-        return []  # the signal would kill
+        return ""  # the signal would kill
     os.kill(ring.header.pid, STACKS_SIGNAL)
     end = time.monotonic() + _STACKS_S
     size = before
@@ -201,7 +200,7 @@ def _asked_stacks(ring: Found) -> list[dict[str, Any]]:
         if (now := _size(ring.fault_path)) == size > before:
             break
         size = now
-    return rings.last_stacks(ring, before)
+    return rings.fault(ring, before)
 
 
 def _is_caught(header: ringfile.Header) -> bool:

@@ -41,7 +41,7 @@ def _recover(ring: rings.Found | str) -> int:
     gone = "read from its ring after its process had gone"
     reason = {ringfile.RUNNING: f"the process is gone: {gone}"}.get(header.ended, f"ended in order: {gone}")
     try:
-        path = rings.write(ring, rings.dump_of(ring, "recover", reason, False, rings.last_stacks(ring)))
+        path = rings.write(ring, rings.dump_of(ring, "recover", reason, False, rings.fault(ring)))
     except (OSError, ValueError) as error:
         print(f"recorder: rank {header.rank}: {clean(str(error))}", file=sys.stderr)
         return 1

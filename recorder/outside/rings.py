@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import time
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from recorder import export, files, ringfile, stacks
 from recorder.paths import fault_path
+from recorder.regular import open_regular
 from recorder.ringfile import COMPLETED, FAILED, Header, Record
 
 _NAME = re.compile(r"ring\.r\d+\.frr\Z")
@@ -61,18 +61,9 @@ def paths(folder: str) -> Iterator[str]:
             yield from (os.path.join(where, name) for name in sorted(names) if _NAME.match(name))
 
 
-def _open(path: str) -> BinaryIO:
-    """Without waiting for whatever stands there in place of a file. Raises OSError."""
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError("no regular file")
-    return file
-
-
 def read(path: str) -> Found | str:
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
             contents = ringfile.read(file.read())
     except (OSError, ValueError) as error:
         return f"{path}: {error}"
@@ -82,7 +73,7 @@ def read(path: str) -> Found | str:
 def glance(path: str) -> Found | None:
     """The ring without its texts, which is quick; None when it can't be read."""
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
             head = file.read(ringfile.HEADER_SIZE)
             slots = ringfile.slots_end(ringfile.read_header(head)) - len(head)
             if slots > os.fstat(file.fileno()).st_size:
@@ -96,14 +87,14 @@ def glance(path: str) -> Found | None:
 def host_of(path: str) -> str:
     """Empty when it can't be read."""
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
             return ringfile.read_header(file.read(ringfile.HEADER_SIZE)).host
     except (OSError, ValueError):
         return ""
 
 
-def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the rank itself would have written, as far as its ring tells."""
+def dump_of(ring: Found, by: str, reason: str, alive: bool | None, fault: str) -> dict[str, Any]:
+    """What the rank itself would have written, as far as its ring and `fault`, its fault file, tell."""
     dump = export.dump_of(ring.contents)
     dump["recorder"].update(
         reason=reason,
@@ -114,6 +105,11 @@ def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list
         demanded=bool(ring.header.ended),
         stuck=by == "observer" and bool(alive),
     )
+    crash = None if alive or ring.header.ended else stacks.crash(fault)
+    if crash is not None:
+        dump["crash"] = crash
+        dump["recorder"]["reason"] = f"{reason}: it crashed: {crash['type']}"
+    threads = stacks.of_faulthandler(fault)
     if threads:
         dump["python_stacks"] = export.named(threads, ring.contents)
     return dump
@@ -122,7 +118,7 @@ def dump_of(ring: Found, by: str, reason: str, alive: bool | None, threads: list
 def write(ring: Found, dump: dict[str, Any]) -> str | None:
     """Where it went; None when the rank left a dump that holds as much. Raises OSError."""
     try:
-        with open(ring.dump_path, "rb") as file:
+        with open_regular(ring.dump_path) as file:
             if files.is_poorer(dump, files.loads(file.read())):
                 return None
     except (OSError, ValueError):
@@ -130,11 +126,11 @@ def write(ring: Found, dump: dict[str, Any]) -> str | None:
     return files.write_dump(ring.dump_path, dump)
 
 
-def last_stacks(ring: Found, after: int = 0) -> list[dict[str, Any]]:
-    """The newest traceback in the rank's fault file, beyond the first `after` bytes; empty when there is none."""
+def fault(ring: Found, after: int = 0) -> str:
+    """What faulthandler wrote for the rank, beyond the first `after` bytes; empty when there is nothing."""
     try:
-        with open(ring.fault_path, "rb") as file:
+        with open_regular(ring.fault_path) as file:
             file.seek(after)
-            return stacks.of_faulthandler(file.read(1 << 20).decode("utf-8", "replace"))
+            return file.read(1 << 20).decode("utf-8", "replace")
     except OSError:
-        return []
+        return ""

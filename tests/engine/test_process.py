@@ -169,6 +169,17 @@ def test_a_process_that_was_killed_in_a_call_that_all_made(judge: Judge) -> None
     assert "killed process" in found.next_steps[0]
 
 
+def test_a_crash_is_the_reason_however_late(judge: Judge) -> None:
+    late = {**KILLED, "heartbeat_ns": DUMPED}
+    ranks = job(idle(), **late)
+    [found] = judge({**ranks, 1: {**ranks[1], "crash": failure("Segmentation fault", "")}})
+    assert (found.kind, found.ranks, found.confidence) == ("not-joined", (1,), "proven")
+    assert "because rank 1 (pid 4711 on host-a) crashed (Segmentation fault) at train.py:20; its last" in found.summary
+    [found] = judge({**ranks, 1: {**ranks[1], "crash": failure("Aborted", "")}})
+    assert (found.confidence, "because" in found.summary) == ("likely", False)
+    assert "rank 1 (pid 4711 on host-a) crashed (Aborted) at train.py:20" in found.evidence
+
+
 def test_all_processes_gone_is_no_reason(judge: Judge) -> None:
     """The job was killed as a whole, later."""
     late = {**KILLED, "by": "recover", "heartbeat_ns": DUMPED, "dumped_ns": DUMPED}

@@ -104,7 +104,7 @@ def test_wrong_values_under_recorder(tmp_path: Path, key: str, value: Any) -> No
     assert printable(rank)
 
 
-PLACES = ["recorder", "python_stacks", "exception", "unresolved"]
+PLACES = ["recorder", "python_stacks", "exception", "crash", "unresolved"]
 
 
 @pytest.mark.parametrize("key", PLACES)

@@ -19,7 +19,7 @@ import pytest
 from frtui.load import LoadError, load
 from frtui.load.names import Name, parse
 from frtui.load.rings import MAGIC
-from frtui.model import Frame
+from frtui.model import Failure, Frame
 from recorder import ringfile
 from recorder.ring import Ring
 from tests.dumps import DEFAULT, T0, dump, entry, write
@@ -253,9 +253,20 @@ def test_a_ring_tells_how_its_rank_crashed(tmp_path: Path) -> None:
     fault = "Fatal Python error: Aborted\n\nCurrent thread 0x00007f1 (most recent call first):\n"
     (tmp_path / "recorder" / "fault.r3.log").write_text(fault + '  File "/job/train.py", line 31 in step\n')
     rank = load(tmp_path).ranks[3]
-    assert rank.reason == "the process crashed: Fatal Python error: Aborted"
+    assert rank.reason == "the process crashed: Aborted"
     assert rank.alive is False
     assert rank.threads[0].stack == (Frame("step", "/job/train.py", 31),)
+    assert rank.crash == Failure("Aborted", "", rank.threads[0].stack)
+
+
+def test_a_thread_without_python_crashed_and_a_rank_that_ended_in_order_did_not(tmp_path: Path) -> None:
+    ring(tmp_path, 2, ended=1)
+    ring(tmp_path, 3, calls=2)
+    fault = "Fatal Python error: Bus error\n\nThread 0x00007f1 (most recent call first):\n"
+    for rank in (2, 3):
+        (tmp_path / "recorder" / f"fault.r{rank}.log").write_text(fault + '  File "/job/train.py", line 31 in step\n')
+    ranks = load(tmp_path).ranks
+    assert (ranks[2].crash, ranks[3].crash) == (None, Failure("Bus error", "", ()))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])

@@ -41,6 +41,7 @@ CASES = {
     "exit": Case(2, {"not-joined"}, dumped_by_themselves=(0,)),
     "kill": Case(2, {"not-joined"}, dumped_by_themselves=(0,)),
     "term": Case(2, {"not-joined"}),
+    "crash": Case(2, {"not-joined"}, dumped_by_themselves=(0,)),
     "hang-4": Case(4, {"not-joined"}, ends=False, dumped_by_themselves=(0, 1, 2, 3)),
     "kill-4": Case(4, {"not-joined"}, dumped_by_themselves=(0, 2, 3)),
 }
@@ -130,6 +131,18 @@ def test_an_uncaught_exception_is_in_the_dump(name: str, left: dict[str, Path]) 
     exception = pickle.loads((left[name] / f"{PREFIX}{BAD}").read_bytes())["exception"]
     assert (exception["type"], exception["message"]) == ("ValueError", "boom [/bold]\x1b[31m")
     assert exception["frames"][0]["name"] == "misbehave"
+
+
+def test_a_crash_is_told_with_its_line_also_once_it_is_recovered(left: dict[str, Path]) -> None:
+    line = 1 + (JOBS / "scenario.py").read_text().splitlines().index("        ctypes.string_at(0)")
+    for command in ("report", "recover"):
+        if command == "recover":
+            assert "wrote" in python("-m", "recorder", "recover", str(left["crash"])).stdout
+        job = load(left["crash"])
+        assert job.ranks[BAD].by == {"report": "ring", "recover": "recover"}[command]
+        finding = diagnose(job)[0]
+        assert f") crashed (Segmentation fault) at scenario.py:{line}; its last" in finding.summary
+        assert (finding.kind, finding.ranks, finding.confidence) == ("not-joined", (BAD,), "proven")
 
 
 @pytest.mark.parametrize("name", ["kill", "size", "kill-4"])

@@ -21,6 +21,7 @@ HOW = {
     "exit": (7, ringfile.EXITED),
     "os-exit": (5, ringfile.RUNNING),
     "exception": (1, ringfile.EXITED),
+    "exception-after-destroy": (1, ringfile.DESTROYED),
     "bad-exception": (1, ringfile.EXITED),
     "interrupt": (-2, ringfile.EXITED),
     "thread-exception": (0, ringfile.EXITED),
@@ -42,6 +43,7 @@ ALONE = [
     ("leaves_while_it_asks_the_store",),
     ("cycles",),
     ("disables",),
+    *[("disables_in_a_thread", then) for then in ("TERM", "USR2", "put-back", "again")],
     ("enables_in_a_thread",),
     *[("has_faulthandler", when) for when in ("before", "after")],
     *[("handles_signals", when) for when in ("before", "after")],
@@ -67,7 +69,12 @@ def test_a_job_ends_as_it_would_without(how: str, ended: Ended) -> None:
     folder = ended("ends", how, "recorded", status=HOW[how][0])
     assert ring_of(folder).header.ended == HOW[how][1]
     dumped = (folder / "rank_0").exists()
-    assert dumped == (how in ("exception", "bad-exception", "interrupt", "thread-exception", "term"))
+    if how == "interrupt":
+        assert dump_of(folder)["recorder"]["reason"] == "uncaught KeyboardInterrupt"
+    if "exception-after" in how:
+        assert dump_of(folder)["exception"]["message"] == "boom"
+        assert len(dump_of(folder)["entries"]) == 3
+    assert dumped == ("exception" in how or how in ("interrupt", "term"))
 
 
 def test_none_of_its_threads_is_left_when_the_interpreter_ends(ended: Ended) -> None:
@@ -118,6 +125,13 @@ def test_nothing_stays_of_groups_that_are_destroyed(ended: Ended) -> None:
 def test_disabling_restores_all(ended: Ended) -> None:
     folder = ended("disables", status=-15)
     assert not (folder / "rank_0").exists()
+
+
+@pytest.mark.parametrize(("then", "number"), [("TERM", 15), ("USR2", 12), ("put-back", 15), ("again", 15)])
+def test_it_is_disabled_in_another_thread(then: str, number: int, ended: Ended) -> None:
+    folder = ended("disables_in_a_thread", then, status=-number)
+    assert (folder / "rank_0").exists() == (then == "again")
+    assert "Error" not in (folder / "job.err").read_text()
 
 
 def test_it_is_enabled_in_another_thread(ended: Ended) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from recorder import cli, ringfile
-from tests.recorder.running import ROOT, environment, needs_torch
+from tests.recorder.running import ROOT, environment, needs_torch, python
 from tests.recorder.zygotes import Zygote, dump_of, wait_for
 
 pytestmark = needs_torch
@@ -112,6 +112,29 @@ def test_an_observer_dumps_a_rank_that_is_killed(zygote: Zygote, tmp_path: Path)
         observer.communicate()
     assert observer.returncode == 0
     assert f"rank 1: wrote {tmp_path}/rank_1: the process (pid {pids[1]}) is gone" in out
+
+
+def test_nobody_waits_for_a_fifo_in_place_of_a_dump(zygote: Zygote, tmp_path: Path) -> None:
+    assert zygote.run(tmp_path, "ends", "os-exit", "recorded") == 5
+    for name in ("rank_0", "recorder/dump.request"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "recorder" / "fault.r0.log").unlink()
+    os.mkfifo(tmp_path / "recorder" / "fault.r0.log")
+    done = python("-m", "recorder", "recover", str(tmp_path), timeout=30)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("recorder: rank 0: ")
+    assert "no regular file" in done.stderr
+
+
+def test_a_job_does_not_wait_for_a_fifo_in_place_of_its_files(zygote: Zygote, tmp_path: Path) -> None:
+    (tmp_path / "recorder").mkdir()
+    for name in ("ring.r0.frr", "dump.request"):
+        os.mkfifo(tmp_path / "recorder" / name)
+    pid = zygote.start(tmp_path, "works", "60")
+    wait_for(tmp_path / "ready", seconds=20)
+    os.utime(tmp_path / "recorder" / "dump.request")
+    wait_for(tmp_path / "rank_0", seconds=10)
+    assert zygote.end(pid) == -9
 
 
 def test_rings_of_other_hosts_and_damaged_ones(

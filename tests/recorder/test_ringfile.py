@@ -132,6 +132,36 @@ def test_the_ring_of_a_rank_that_was_killed_is_kept(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["ring.r0.earlier1.frr~", "ring.r0.frr"], "an empty one is worth nothing"
 
 
+def test_a_process_that_was_killed_is_gone_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "ring.r0.frr"
+    program = "import sys, time; from recorder.ring import Ring; Ring(sys.argv[1], 4, 0, 1); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", program, str(path)], cwd=ROOT)
+    try:
+        while not path.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        found = ringfile.read(path.read_bytes()).header
+        assert ringfile.alive(found) is True
+    finally:
+        process.kill()
+        process.wait()
+    assert found.pid_space != ""
+    beaten = found._replace(heartbeat_ns=time.time_ns() + 60 * 10**9)
+    assert ringfile.alive(beaten) is False
+    another_s = beaten._replace(pid=os.getpid())
+    assert ringfile.alive(another_s) is False, "its number has been given to another process"
+    for space in ("", f"{found.pid_space}1"):  # an older ring, another container
+        assert ringfile.alive(beaten._replace(pid_space=space)) is True
+        assert ringfile.alive(beaten._replace(pid_space=space, heartbeat_ns=found.opened_ns - 4 * 10**9)) is False
+
+
+@pytest.mark.parametrize("pid", [0, 1, (1 << 64) - 1])
+def test_a_process_number_of_a_stranger(pid: int, tmp_path: Path) -> None:
+    Ring(str(tmp_path / "ring.r0.frr"), 4, 0, 1)
+    header = ringfile.read((tmp_path / "ring.r0.frr").read_bytes()).header
+    assert ringfile.alive(header._replace(pid=pid)) in (True, False)
+
+
 def check(data: bytes) -> Contents | None:
     """It is read, or it is refused with a reason; the memory that takes is some times that of the file."""
     tracemalloc.start()

@@ -72,11 +72,20 @@ def test_a_deep_stack_is_cut(tmp_path: Path) -> None:
     assert len(told(tmp_path, "text", {1: idle(frames=DEEP)}).splitlines()) < 100
 
 
+def test_a_crash_is_in_the_json_and_harmless_on_a_terminal(tmp_path: Path) -> None:
+    crashed = {**idle(alive=False), "crash": failure("Segmentation fault\x1b[31m", "")}
+    (process,) = json.loads(told(tmp_path, "json", {1: crashed}))["verdict"]["processes"]
+    assert process["crash"]["type"].startswith("Segmentation fault")
+    assert "\x1b" not in process["crash"]["type"]
+    assert process["crash"]["call_site"] == "/job/train.py:20"
+
+
 def test_json_has_all_of_it(tmp_path: Path) -> None:
     verdict = json.loads(told(tmp_path, "json", {1: raised()}))["verdict"]
     (process,) = verdict["processes"]
     assert (process["rank"], process["host"], process["pid"], process["by"]) == (1, "host-a", 4711, "rank")
     assert (process["reason"], process["alive"], process["ended"]) == ("asked by rank 0", True, None)
+    assert process["crash"] is None
     assert process["exception"]["call_site"] == "/job/train.py:20"
     assert (process["exception"]["type"], process["exception"]["message"]) == ("ValueError", "boom")
     assert process["was_in"] == "sleep_forever (train.py:13) ← main (train.py:30)"

@@ -48,6 +48,10 @@ def ends(folder: Path, how: str, recorded: str) -> None:
         os._exit(5)
     elif how == "exception":
         raise ValueError("boom")
+    elif how == "exception-after-destroy":
+        dist.destroy_process_group()
+        time.sleep(0.3)
+        raise ValueError("boom")
     elif how == "bad-exception":
         raise Unprintable
     elif how == "interrupt":

@@ -37,6 +37,8 @@ def misbehave(fault: str) -> None:
         sys.exit(3)
     elif fault == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif fault == "crash":
+        ctypes.string_at(0)
     elif fault == "term":
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(60)

@@ -98,6 +98,30 @@ def disables(folder: Path) -> None:
     time.sleep(5)
 
 
+def disables_in_a_thread(folder: Path, then: str) -> None:
+    """Where Python lets nobody restore a handler or the wakeup descriptor."""
+    enable(folder)
+    init(folder)
+    call()
+    got: list[int] = []
+    signal.signal(signal.SIGUSR1, lambda number, _: got.append(number))
+    thread = threading.Thread(target=recorder.disable)
+    thread.start()
+    thread.join()
+    files = [open(folder / f"own{number}", "w") for number in range(8)]  # noqa: SIM115
+    os.kill(os.getpid(), signal.SIGUSR1)
+    time.sleep(0.1)
+    assert got == [signal.SIGUSR1]
+    assert [os.fstat(file.fileno()).st_size for file in files] == [0] * 8
+    if then == "again":
+        enable(folder)
+        call()
+    elif then == "put-back":
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+    os.kill(os.getpid(), signal.SIGUSR2 if then == "USR2" else signal.SIGTERM)
+    time.sleep(5)
+
+
 def enables_in_a_thread(folder: Path) -> None:
     def run() -> None:
         enable(folder)
