@@ -233,6 +233,8 @@ class Rank:
     threads: tuple[Thread, ...] = ()
     """Every Python thread at the time of the dump, the main thread first."""
     error: Failure | None = None
+    cause: Failure | None = None
+    """The exception that all began with, where `error` was raised while others were handled."""
     crash: Failure | None = None
     """The signal that it crashed with, in words, and the stack of the thread that did."""
     call_errors: dict[int, str] = field(default_factory=dict)

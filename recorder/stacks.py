@@ -39,7 +39,27 @@ def threads() -> list[dict[str, Any]]:
 
 
 def of_exception(error: BaseException) -> dict[str, Any]:
-    """`type`, `message` and `frames` (innermost first) of an exception."""
+    """`type`, `message` and `frames` (innermost first) of an exception.
+
+    Also `cause`, the same of the one that all began with, where it was raised while others were handled: a barrier in
+    a `finally` fails with a timeout, which says nothing.
+    """
+    first = _first(error)
+    return {**_raised(error), **({} if first is error else {"cause": _raised(first)})}
+
+
+def _first(error: BaseException) -> BaseException:
+    """The oldest of the chain that Python prints."""
+    seen = {id(error)}
+    while True:
+        before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if before is None or id(before) in seen:
+            return error
+        seen.add(id(before))
+        error = before
+
+
+def _raised(error: BaseException) -> dict[str, Any]:
     frames = []
     trace: TracebackType | None = error.__traceback__
     while trace is not None:

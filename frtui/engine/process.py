@@ -123,8 +123,8 @@ def refused(rank: Rank, opened: Iterable[int]) -> str:
 def ending(rank: Rank) -> str:
     """How a rank ended, as the predicate of a sentence: `ended with ValueError: boom at train.py:20`; or empty."""
     if rank.error is not None:
-        said = f"{rank.error.type}: {rank.error.message}".removesuffix(": ")
-        return f"ended with {brief(said)}{_at(rank.error)}"
+        began = f", while handling {_raised(rank.cause)}" if rank.cause is not None else ""
+        return f"ended with {_raised(rank.error)}{began}"
     if rank.ended:
         return "destroyed its process groups in order" if rank.ended == DESTROYED else "exited"
     return ""
@@ -140,6 +140,11 @@ def gone(rank: Rank) -> str:
     if rank.crash is not None:
         return f"{name(rank)} crashed ({brief(rank.crash.type)}){_at(rank.crash)}"
     return f"the process of {name(rank)} was gone {_WRITERS.get(rank.by, 'when its dump was written')}"
+
+
+def _raised(failure: Failure) -> str:
+    said = f"{failure.type}: {failure.message}".removesuffix(": ")
+    return f"{brief(said)}{_at(failure)}"
 
 
 def _at(failure: Failure) -> str:

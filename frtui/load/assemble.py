@@ -101,6 +101,7 @@ def _rank(rank: int, file: Found, dump: Dump, groups: Groups) -> Rank:
         judged_stuck=told.stuck,
         threads=told.threads,
         error=told.error,
+        cause=told.cause,
         crash=told.crash,
         call_errors=dump.call_errors,
     )

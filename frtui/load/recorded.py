@@ -34,6 +34,7 @@ class Recorded(NamedTuple):
     heartbeat_ns: int = NONE
     threads: tuple[Thread, ...] = ()
     error: Failure | None = None
+    cause: Failure | None = None
     crash: Failure | None = None
 
 
@@ -43,7 +44,8 @@ def recorded(raw: Mapping[Any, Any], faults: Faults, budget: Budget) -> Recorded
     stacks = Stacks(faults, budget)
     threads = _threads(raw.get("python_stacks"), stacks, faults, budget)
     error, crash = (_failure(raw.get(key), key, stacks, faults) for key in ("exception", "crash"))
-    return found._replace(threads=threads, error=error, crash=crash)
+    cause = _failure(_cause(raw.get("exception")), "the cause", stacks, faults)
+    return found._replace(threads=threads, error=error, cause=cause, crash=crash)
 
 
 def with_unresolved(rows: list[Row], more: list[Row]) -> list[Row]:
@@ -155,6 +157,10 @@ def _failure(raw: object, key: str, stacks: Stacks, faults: Faults) -> Failure |
         return None
     kind = _prose(raw.get("type"), f"the type of {key}", faults)
     return Failure(kind or "unknown", _prose(raw.get("message"), "message", faults), _stack(raw, stacks))
+
+
+def _cause(exception: object) -> object:
+    return exception.get("cause") if isinstance(exception, dict) else None
 
 
 def _stack(row: Row, stacks: Stacks) -> Stack:

@@ -30,6 +30,7 @@ def facts(rank: Rank) -> Facts:
         "was_in": doing(rank.threads[0].stack) or None if rank.threads else None,
         "threads": [{"name": thread.name, "frames": _frames(thread.stack)} for thread in rank.threads],
         "exception": _failure(rank.error),
+        "cause": _failure(rank.cause),
         "crash": _failure(rank.crash),
     }
 

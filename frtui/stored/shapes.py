@@ -119,6 +119,7 @@ _RANK: dict[str, Shape] = {
     "judged_stuck": flag,
     "threads": many(record(Thread, text, stack)),
     "error": maybe(record(Failure, text, text, stack)),
+    "cause": maybe(record(Failure, text, text, stack)),
     "crash": maybe(record(Failure, text, text, stack)),
 }
 _status = many(record(_pair, integer, record(Status, integer, integer, integer)))

@@ -48,6 +48,14 @@ def test_an_exception_is_the_reason(judge: Judge) -> None:
     assert all("py-spy" not in step for step in found.next_steps)
 
 
+def test_what_another_exception_hides_is_told(judge: Judge) -> None:
+    error = failure("DistBackendError", "timed out", frame("/job/train.py", 50, "main"))
+    cause = failure("ZeroDivisionError", "division by zero")
+    [found] = judge({**job(idle()), 1: {**recorded(idle(), 1), "exception": {**error, "cause": cause}}})
+    told = "ended with DistBackendError: timed out at train.py:50, while handling ZeroDivisionError: division by zero"
+    assert f"rank 1 {told} at train.py:20" in found.evidence
+
+
 def test_a_lost_connection_is_no_reason(judge: Judge) -> None:
     """It comes of another rank's end."""
     error = failure(

@@ -120,7 +120,7 @@ def test_wrong_values_in_place_of_a_whole_part(tmp_path: Path, key: str, value: 
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)
 def test_wrong_values_in_a_thread_and_an_exception(tmp_path: Path, key: str, value: Any) -> None:
     raw = recorded(PLAIN, 0, [{**thread(*SLEEPS), key: value}, thread()])
-    rank, _ = read(tmp_path, {**raw, "exception": {**failure(), key: value}})
+    rank, _ = read(tmp_path, {**raw, "exception": {**failure(), key: value, "cause": {**failure(), key: value}}})
     assert len(rank.threads) == 2
     assert rank.error is not None
     assert printable(rank)

@@ -15,6 +15,7 @@ import pytest
 
 from frtui.load import load
 from recorder.files import is_poorer, loads, write_atomically, write_dump
+from recorder.stacks import of_exception
 
 MADE = 1_700_000_000_000_000_000
 FRAMES = [{"name": "step", "filename": "train.py", "line": 3}]
@@ -232,3 +233,18 @@ def test_auxiliary_names_are_none_that_torchs_analyzer_or_frtui_take_for_dumps(t
 def test_only_a_dict_of_plain_values_is_a_dump(data: bytes) -> None:
     with pytest.raises(ValueError, match="no dump: "):
         loads(data)
+
+
+def test_a_cause_that_was_suppressed_is_no_cause() -> None:
+    def fail() -> None:
+        try:
+            raise KeyError("a")
+        except KeyError:
+            raise ValueError("b") from None
+
+    with pytest.raises(ValueError, match="b") as caught:
+        fail()
+    assert "cause" not in of_exception(caught.value)
+    caught.value.__cause__ = ValueError("c")
+    caught.value.__cause__.__cause__ = caught.value
+    assert of_exception(caught.value)["cause"]["message"] == "c", "a chain that goes round"

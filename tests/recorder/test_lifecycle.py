@@ -22,6 +22,7 @@ HOW = {
     "os-exit": (5, ringfile.RUNNING),
     "exception": (1, ringfile.EXITED),
     "exception-after-destroy": (1, ringfile.DESTROYED),
+    "finally-exception": (1, ringfile.EXITED),
     "bad-exception": (1, ringfile.EXITED),
     "interrupt": (-2, ringfile.EXITED),
     "thread-exception": (0, ringfile.EXITED),
@@ -74,6 +75,11 @@ def test_a_job_ends_as_it_would_without(how: str, ended: Ended) -> None:
     if "exception-after" in how:
         assert dump_of(folder)["exception"]["message"] == "boom"
         assert len(dump_of(folder)["entries"]) == 3
+    if how == "finally-exception":
+        found = dump_of(folder)["exception"]
+        assert (found["type"], found["cause"]["type"]) == ("RuntimeError", "ZeroDivisionError")
+        assert found["cause"]["frames"][0]["name"] == "hidden"
+        assert "cause" not in found["cause"]
     assert dumped == ("exception" in how or how in ("interrupt", "term"))
 
 

@@ -46,7 +46,16 @@ def folder(tmp_path: Path) -> Path:
     cut.write_bytes(cut.read_bytes()[:-500])
     (tmp_path / "nccl_trace_rank_4").write_bytes(b"no dump\n")
     raw = dump(calls, pg_config=config)
-    write_dumps(tmp_path, {5: {**recorded(raw, 5, [thread(*SLEEPS)]), "exception": failure(), "crash": failure()}})
+    write_dumps(
+        tmp_path,
+        {
+            5: {
+                **recorded(raw, 5, [thread(*SLEEPS)]),
+                "exception": {**failure(), "cause": failure()},
+                "crash": failure(),
+            }
+        },
+    )
     return tmp_path
 
 

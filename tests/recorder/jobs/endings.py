@@ -52,6 +52,8 @@ def ends(folder: Path, how: str, recorded: str) -> None:
         dist.destroy_process_group()
         time.sleep(0.3)
         raise ValueError("boom")
+    elif how == "finally-exception":
+        hidden()
     elif how == "bad-exception":
         raise Unprintable
     elif how == "interrupt":
@@ -72,6 +74,16 @@ def ends(folder: Path, how: str, recorded: str) -> None:
         time.sleep(5)
     elif how == "abort":
         os.abort()
+
+
+def hidden() -> None:
+    try:
+        1 // 0  # noqa: B018
+    finally:
+        try:
+            raise KeyError("on the way")
+        except KeyError:
+            raise RuntimeError("boom")  # noqa: B904
 
 
 class Unprintable(Exception):
