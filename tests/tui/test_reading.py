@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
 from pathlib import Path
 
@@ -39,11 +40,10 @@ class Slow:
 
 async def until(pilot: Pilot[None], wanted: str, words: bool = False) -> str:
     """The screen that shows what is wanted; `words`: over as many lines as it takes."""
-    for _ in range(200):
+    end = time.monotonic() + 60
+    while wanted not in shown(pilot, words):
+        assert time.monotonic() < end, text(pilot)
         await pilot.pause(0.02)
-        if wanted in shown(pilot, words):
-            break
-    assert wanted in shown(pilot, words)
     return text(pilot)
 
 
