@@ -12,6 +12,7 @@ from typing import NamedTuple
 from frtui.load import opcodes, rings, salvage
 from frtui.load.archive import MAX_RATIO
 from frtui.load.errors import Unusable
+from frtui.load.limits import check_containers
 
 MAX_BYTES = 4 << 30
 """Of one dump, unpacked. A ring of two million entries takes about one GB."""
@@ -41,7 +42,7 @@ def unpack(data: bytes) -> tuple[bytes, str]:
     if data[:2] == _GZIP:
         data, cut = gunzip(data)
     check_start(data[:512])
-    _check_containers(data)
+    check_containers(data)
     return data, cut
 
 
@@ -65,13 +66,6 @@ def check_start(head: bytes) -> None:
         raise Unusable("not-a-dump", "a zip file (torch.save?), not a flight recorder dump")
     kind = "text" if all(byte in b"\t\n\r\x1b" or byte >= 32 for byte in head) else "unknown first bytes"
     raise Unusable("not-a-dump", f"{kind}: no pickle, JSON or gzip")
-
-
-def _check_containers(data: bytes) -> None:
-    """Raises Unusable where most bytes are empty lists and dicts: each is one byte there, and 80 in memory."""
-    made = data.count(b"]") + data.count(b"}")  # what closes one in JSON makes one in a pickle
-    if made > 1 << 18 and made * 8 > len(data):
-        raise Unusable("refused", f"{made:,} lists and dicts in {len(data):,} bytes, which torch's dumps never have")
 
 
 def is_json(head: bytes) -> bool:

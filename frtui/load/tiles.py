@@ -20,6 +20,7 @@ from typing import Any
 from frtui.load import layout
 from frtui.load.errors import Odd, Unusable
 from frtui.load.layout import Layout
+from frtui.load.limits import check_containers
 from frtui.load.rewrite import Torch
 from frtui.load.section import Section
 from frtui.load.source import Kinds, Row, is_entry
@@ -68,6 +69,7 @@ def read(data: bytes) -> object:
     if data[:4] not in (b"\x80\2}(", b"\x80\2]("):
         raise Odd
     try:
+        check_containers(data)  # what the general way refuses, it shall be asked about
         return _Reader(data).read()
     except (Unusable, IndexError, KeyError, TypeError, ValueError, AttributeError):
         raise Odd from None

@@ -44,6 +44,13 @@ def test_bytes_that_are_exchanged_doubled_and_lost() -> None:
     assert taken > 5, "hardly any was read the fast way: nothing was compared"
 
 
+def test_lists_without_number_are_refused_whichever_way_is_asked() -> None:
+    raw = dump([entry(n) for n in range(1, 9)], pg_config={DEFAULT: [0]})
+    data = torch_pickle.dumps({**raw, "more": [[] for _ in range(300_000)]})
+    assert not same(data)
+    assert "lists and dicts" in general(data)[1]
+
+
 def test_nothing_is_left_for_the_collector() -> None:
     """It is off while dumps are read: what hangs together in a circle would stay, and the bytes of its file with it."""
     data = torch_pickle.dumps(job())
