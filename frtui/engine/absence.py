@@ -184,7 +184,7 @@ def _because(case: Case, ranks: tuple[int, ...], left: list[int]) -> str:
 def _where_to_look(case: Case, ranks: tuple[int, ...]) -> list[str]:
     steps = [step for rank in ranks[:2] for step in where_it_was(case, rank)]
     first = case.job.ranks[ranks[0]]
-    if steps and first.error:
+    if steps and process.failure(first):
         return steps
     if first.ended:
         return [

@@ -67,17 +67,17 @@ def _rank_ended(case: Case, ended: list[Rank], confidence: str) -> Finding:
     first = min(ended, key=lambda dump: dump.dumped_ns)
     ranks = tuple(sorted(dump.rank for dump in ended))
     among = f", the first of {who(ranks)} to end" if len(ranks) > 1 else ""
-    said = process.ended(first)
+    said, failure = process.ended(first), process.failure(first)
     return Finding(
         "rank-ended",
         confidence,
         f"{said[0].upper()}{said[1:]}{among}; no call is seen to wait for {verb(ranks, 'it', 'them')}.",
         ranks=ranks,
-        site=call_site(program(first.error.stack)) if first.error else None,
+        site=call_site(program(failure.stack)) if failure else None,
         evidence=tuple(f"rank {rank}: {last_call(case, rank)}" for rank in ranks[:NAMED]),
         next_steps=(
             *where_it_was(case, first.rank),
-            *(() if first.error else (kernel_log(case, first.rank),)),
+            *(() if failure else (kernel_log(case, first.rank),)),
         ),
         focus=case.last_call(first.rank),
     )

@@ -120,6 +120,11 @@ def refused(rank: Rank, opened: Iterable[int]) -> str:
     return next((text for text in said if text and not _CONSEQUENCE.search(text)), "")
 
 
+def failure(rank: Rank) -> Failure | None:
+    """The exception that ended it, else the signal that it crashed with."""
+    return rank.error if rank.error is not None else rank.crash
+
+
 def ending(rank: Rank) -> str:
     """How a rank ended, as the predicate of a sentence: `ended with ValueError: boom at train.py:20`; or empty."""
     if rank.error is not None:

@@ -10,7 +10,7 @@ from frtui.engine.case import Case
 from frtui.engine.finding import Beside, Finding
 from frtui.engine.roots import Root
 from frtui.engine.waits import StuckCall
-from frtui.model import NONE, Call, Frame
+from frtui.model import NONE, Call, Frame, Rank
 from frtui.stacks import call_site, program, short
 from frtui.text import together, who
 
@@ -148,12 +148,19 @@ def look_at(case: Case, rank: int) -> str:
 def where_it_was(case: Case, rank: int) -> tuple[str, ...]:
     """The line that a rank ended at or was in, where the recorder saw it; else, if it runs, what shows it."""
     dump = case.job.ranks[rank]
-    frames = program(dump.error.stack if dump.error else dump.threads[0].stack if dump.threads else ())
+    failure = process.failure(dump)
+    frames = program(failure.stack if failure else dump.threads[0].stack if dump.threads else ())
     if frames and (site := call_site(frames)):
-        why = f"it raised {dump.error.type}" if dump.error else "it did not come back from there"
-        why = f"find out why {why}" if not process.stopped(dump) else "somebody stopped it there"
-        return (f"look at {site.place}, where rank {rank} was: {why}",)
+        return (f"look at {site.place}, where rank {rank} was: {_what_to_find_out(dump)}",)
     return () if process.ended(dump) else (look_at(case, rank),)
+
+
+def _what_to_find_out(dump: Rank) -> str:
+    if process.stopped(dump):
+        return "somebody stopped it there"
+    if dump.error is not None:
+        return f"find out why it raised {dump.error.type}"
+    return "find out why it " + (f"crashed ({dump.crash.type})" if dump.crash else "did not come back from there")
 
 
 def kernel_log(case: Case, rank: int) -> str:

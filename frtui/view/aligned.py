@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from frtui.engine.finding import Beside, Finding
 from frtui.model import NONE
 from frtui.text import count, together
@@ -209,9 +211,13 @@ class AlignedPage(Listing):
         return len(self.lines) + at if key >= 0 else super().position(key)
 
 
+_DTYPE = re.compile(r" \S+(?= root \d+$)| \S+$")
+"""At the end of what `arguments` makes, but for the root."""
+
+
 def both(op: str, told: str, room: int) -> str:
     """An operation and its arguments. Where there is no room: without the dtype, then the end of the operation."""
-    for shown in (told, told.rpartition(" ")[0]):
+    for shown in (told, _DTYPE.sub("", told, count=1)):
         if cells(op) + 1 + cells(shown) <= room:
             return f"{op} {shown}".rstrip()
     return cut(f"{cut(op, max(6, room - 1 - cells(shown)))} {shown}", room)

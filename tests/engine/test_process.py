@@ -183,6 +183,14 @@ def test_a_crash_is_the_reason_however_late(judge: Judge) -> None:
     [found] = judge({**ranks, 1: {**ranks[1], "crash": failure("Segmentation fault", "")}})
     assert (found.kind, found.ranks, found.confidence) == ("not-joined", (1,), "proven")
     assert "because rank 1 (pid 4711 on host-a) crashed (Segmentation fault) at train.py:20; its last" in found.summary
+    crashed = "look at /job/train.py:20, where rank 1 was: find out why it crashed (Segmentation fault)"
+    assert found.next_steps == (crashed,)
+    between = {r: recorded(idle(), r) for r in range(4)}
+    between[1] = {**recorded(idle(), 1, **KILLED), "crash": failure("Segmentation fault", "")}
+    [alone] = judge(between)
+    assert (alone.kind, alone.ranks, alone.next_steps) == ("rank-ended", (1,), (crashed,))
+    assert alone.site is not None
+    assert alone.site.place == "/job/train.py:20"
     [found] = judge({**ranks, 1: {**ranks[1], "crash": failure("Aborted", "")}})
     assert (found.confidence, "because" in found.summary) == ("likely", False)
     assert "rank 1 (pid 4711 on host-a) crashed (Aborted) at train.py:20" in found.evidence

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from frtui.view.aligned import both
 from frtui.view.panes import Panes
 from frtui.view.rows import Rows, plain
 from frtui.view.select import ALIGNED, WAITS, Selection
@@ -246,3 +247,17 @@ def test_a_line_is_not_given_to_ranks_that_were_elsewhere(tmp_path: Path) -> Non
     page = shown(panes.pane("call", panes.first()).rows, 200)
     [stack] = [line for line in page if "2 of the other 3 ranks" in line]
     assert stack.endswith("with the same stack; rank 0 at train.py:247")
+
+
+@pytest.mark.parametrize(
+    ("told", "room", "shown"),
+    [
+        ("[4096] bf16", 30, "all_reduce [4096] bf16"),
+        ("[4096] bf16", 20, "all_reduce [4096]"),
+        ("[4096] bf16", 14, "all_re… [4096]"),
+        ("[1] i64 root 3", 22, "all_reduce [1] root 3"),  # a number that is cut off would pass for the same root
+        ("[4096]", 15, "all_red… [4096]"),
+    ],
+)
+def test_where_there_is_little_room_the_dtype_goes_first(told: str, room: int, shown: str) -> None:
+    assert both("all_reduce", told, room) == shown
