@@ -1,8 +1,6 @@
 """`python -m frtui`."""
 
-from __future__ import annotations
-
-import sys
+import sys  # and nothing that an older Python stumbles over before it is told that it is too old
 
 if __name__ == "__main__":
     if sys.version_info < (3, 9):  # noqa: UP036 - pip checks this for itself; the single file has only us

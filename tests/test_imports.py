@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,12 @@ def test_the_screen_is_there_before_what_reads_and_judges() -> None:
 
 def test_help_imports_almost_nothing() -> None:
     assert not modules("--help") & {"torch", "textual", "rich", "tabulate", "json", "pickle", "typing", "pathlib"}
+
+
+def test_a_python_that_is_too_old_gets_to_read_so() -> None:
+    """3.6 is still the `python3` of some login nodes, and knows no `from __future__ import annotations`."""
+    source = (ROOT / "frtui" / "__main__.py").read_text(encoding="utf-8")
+    tree = ast.parse(source, feature_version=(3, 6))
+    at_once = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert [ast.unparse(node) for node in at_once] == ["import sys"]
+    assert source.index("sys.version_info < (3, 9)") < source.index("from frtui")
