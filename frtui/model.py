@@ -13,6 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 SCHEDULED, STARTED, COMPLETED = 0, 1, 2
@@ -314,6 +315,12 @@ class Job:
     @property
     def backends(self) -> tuple[str, ...]:
         return tuple(sorted({s.backend for s in self.signatures if s.backend}))
+
+    @cached_property
+    def last_sign_ns(self) -> int:
+        """The newest sign of life of all ranks that the recorder saw; NONE without one. Not before all are read."""
+        seen = (max(r.heartbeat_ns, r.dumped_ns if r.alive else NONE) for r in self.ranks.values() if r.by)
+        return max(seen, default=NONE)
 
     @property
     def n_entries(self) -> int:

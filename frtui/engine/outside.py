@@ -22,7 +22,7 @@ def explain(case: Case) -> Finding:
         return _rank_ended(case, ended, POSSIBLE if still_open else _confidence(ended))
     if still_open:
         return _unclear(still_open)
-    silent = [dump for dump in case.job.ranks.values() if process.silent(case.job, dump)]
+    silent = process.silent(case.job)
     if silent:
         return _rank_ended(case, silent, LIKELY)
     if case.job.n_entries == 0:

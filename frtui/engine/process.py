@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from frtui.model import DESTROYED, NONE, Failure, Job, Rank
+from frtui.model import DESTROYED, Failure, Job, Rank
 from frtui.stacks import call_site, doing, is_library, is_torch, program, short
 from frtui.text import utc
 
@@ -61,14 +61,11 @@ def lost(job: Job, rank: Rank) -> bool:
 
     Libraries end a rank by SIGABRT when another one is gone: that alone is no crash of its own.
     """
-    if gone(rank) and rank.crash is not None and rank.crash.type != "Aborted":
+    if not gone(rank):
+        return False
+    if rank.crash is not None and rank.crash.type != "Aborted":
         return True
-    seen = max((_last_seen(other) for other in job.ranks.values() if other.by), default=NONE)
-    return bool(gone(rank)) and 0 < rank.heartbeat_ns < seen - MARGIN_NS
-
-
-def _last_seen(rank: Rank) -> int:
-    return max(rank.heartbeat_ns, rank.dumped_ns if rank.alive else NONE)
+    return 0 < rank.heartbeat_ns < job.last_sign_ns - MARGIN_NS
 
 
 def left(job: Job, rank: Rank) -> bool:
@@ -81,10 +78,11 @@ def broke(job: Job, rank: Rank) -> bool:
     return failed(rank) or lost(job, rank)
 
 
-def silent(job: Job, rank: Rank) -> bool:
-    """Its process is gone without a dump, where others that were told to end wrote theirs: it went before them."""
-    told = any(other.by == "rank" and terminated(other) for other in job.ranks.values())
-    return told and rank.by in ("ring", "recover") and bool(gone(rank))
+def silent(job: Job) -> list[Rank]:
+    """Whose process is gone without a dump, where others that were told to end wrote theirs: they went before them."""
+    ranks = job.ranks.values()
+    told = any(rank.by == "rank" and terminated(rank) for rank in ranks)
+    return [rank for rank in ranks if rank.by in ("ring", "recover") and gone(rank)] if told else []
 
 
 def terminated(rank: Rank) -> bool:

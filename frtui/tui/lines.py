@@ -68,7 +68,7 @@ class LineList(Unscrolled, can_focus=True):
         self.can_focus = cursor
         self.title, self.onward = title, onward
         self.rows, self.empty = Rows(), ""
-        self.top = self.left = 0
+        self.top = self.left = self._top_before = 0
         self.wanted: re.Pattern[str] | None = None
         """What `find` looked for last; it is highlighted."""
         self._drawn: dict[int, Strip] = {}
@@ -112,7 +112,7 @@ class LineList(Unscrolled, can_focus=True):
 
     def reveal(self) -> None:
         """Jumps half a page when the cursor is out of sight: scrolling by one line repaints as much."""
-        height = self.page_height
+        height, self._top_before = self.page_height, self.top
         if not self.top <= self.cursor < self.top + height:
             self.top = self.cursor - height // 2
         self.top = max(0, min(self.top, len(self.rows) - height))
@@ -143,6 +143,7 @@ class LineList(Unscrolled, can_focus=True):
         if self.size == self._fitted:
             return
         self._fitted, key = self.size, self.key
+        self.top = self._top_before  # the lines stand as if the pane had had this size when they came
         self.rows.fit(self.size.width)
         self.set_reactive(LineList.cursor, self.rows.position(key) if key is not None and len(self.rows) else 0)
         self.reveal()

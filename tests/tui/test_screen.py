@@ -324,3 +324,17 @@ async def test_two_sizes_in_quick_succession_come_to_rest(tmp_path: Path, key: s
         for _ in range(20):
             await asyncio.sleep(0.01)
             assert screen._compositor.size == pilot.app.size
+
+
+async def test_the_lines_stand_as_if_the_screen_had_always_had_its_size(tmp_path: Path) -> None:
+    """Else it would depend on what is laid out first, too: the panes, or the head above them."""
+    found = Finding("size-mismatch", "proven", "It differs.", ranks=(0,), group=0, seq=391, focus=(0, 390))
+    panes = Panes(jobs.huge(400), (found,))
+    seen = []
+    for height in (24, 26, 33, 21):
+        async with opened(tmp_path, ready(panes), (80, height)) as pilot:
+            await pilot.resize_terminal(80, 24)
+            await rest(pilot)
+            seen.append(text(pilot))
+    assert "#391" in seen[0]
+    assert seen == [seen[0]] * 4
