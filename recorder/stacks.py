@@ -66,7 +66,12 @@ def _raised(error: BaseException) -> dict[str, Any]:
         frames.append(_frame(trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
     frames = _own_left_out(frames[::-1])
-    return {"type": type(error).__name__, "message": message(error)[:2000], "frames": frames[:MAX_FRAMES]}
+    return {"type": type(error).__name__, "message": _shortened(message(error)), "frames": frames[:MAX_FRAMES]}
+
+
+def _shortened(text: str, most: int = 2000) -> str:
+    """The beginning and the end, where one with a traceback in it says what happened."""
+    return text if len(text) <= most else f"{text[: most // 2]}\n…\n{text[-most // 2 :]}"
 
 
 def message(error: BaseException) -> str:

@@ -62,6 +62,30 @@ def test_what_fell_out_of_the_peer_s_ring_is_not_said_to_be_missing(tmp_path: Pa
     assert dict(across_p2p(Index(job), job.call(0, 0)).absent) == {"fell out of the ring": (1,)}
 
 
+def test_what_fell_out_altogether_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    config = {DEFAULT: [0, 1]}
+    write(tmp_path, {0: dump([entry(0, "send 0->1", p2p_seq=1), entry(1), entry(2)], pg_config=config)})
+    write(tmp_path, {1: dump([entry(1), entry(2)], pg_config=config, first_record=1)})
+    job = load(tmp_path)
+    assert dict(across_p2p(Index(job), job.call(0, 0)).absent) == {"fell out of the ring": (1,)}
+
+
+def test_a_call_without_a_number_gets_none_and_one_that_no_counter_gives_stays(tmp_path: Path) -> None:
+    rows = [entry(1), *batch(["send 0->1"], seq=2, p2p_seq=1), entry(3), entry(4)]
+    odd = [entry(-(2**63)), *batch(["send 0->1"], seq=2, p2p_seq=2**63 - 1), entry(-(2**63) + 2)]
+    ranks = {r: dump(made, pg_config=world(2)) for r, made in enumerate((rows, odd))}
+    del ranks[0]["entries"][-1]["collective_seq_id"]
+    job = load(write(tmp_path, ranks))
+    assert list(job.ranks[0].entries.seq)[-2:] == [2, -1]
+    assert list(job.ranks[1].entries.seq)[-1] == -(2**63) + 2
+
+
+def test_a_root_that_one_dump_lacks_makes_no_other_call_of_it(tmp_path: Path) -> None:
+    made = {**entry(1, "broadcast"), "root_rank": 0}
+    ranks = {r: dump([made if r else entry(1, "broadcast")], pg_config=world(3)) for r in range(3)}
+    assert sentence(across(Index(load(write(tmp_path, ranks))), 0, 1)) == "3 ranks [4] f32"
+
+
 def test_numbers_that_drift_with_each_batch(tmp_path: Path) -> None:  # pt#134833
     """Rank 0 made two batches, ranks 1 and 2 one each, and each batch counts as a collective; rank 2 then stops."""
     ranks = {}

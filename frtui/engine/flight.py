@@ -106,11 +106,12 @@ def renamed(case: Case, call: StuckCall, root: Root) -> Finding | None:
     """Idle members that know the group by another name: torch counts groups, and they were made in another order."""
     group = case.job.groups[call.group]
     waiting = [r for r in root.waiting if case.waits.row(r, call) is not None]
-    twins = {r: twin for r in root.ranks if (twin := _twin(case, r, call.group, waiting)) is not None}
+    lacking = [r for r in root.ranks if r in case.job.ranks and call.group not in case.job.ranks[r].config]
+    twins = {r: twin for r in lacking if (twin := _twin(case, r, call.group, waiting)) is not None}
     if not twins or not waiting:
         return None
     rank, twin = next(iter(twins.items()))
-    odd = _unlike_most(case)
+    odd = _unlike_most(case, {group.name, *(case.job.groups[g].name for g in twins.values())}, {*twins, *waiting})
     blamed = odd or tuple(sorted({*twins, *waiting}))
     place = (waiting[0], case.waits.row(waiting[0], call) or 0)
     on = who(odd) if odd else "one side"
@@ -135,26 +136,25 @@ def renamed(case: Case, call: StuckCall, root: Root) -> Finding | None:
 
 def _twin(case: Case, rank: int, group: int, waiting: list[int]) -> int | None:
     """The group of the same members and description that a rank has instead, and those that wait have not."""
-    groups, dump = case.job.groups, case.job.ranks.get(rank)
-    if dump is None or group in dump.config:
-        return None
+    groups, dump = case.job.groups, case.job.ranks[rank]
     members = set(groups[group].ranks)
     alike = [g for g, mine in dump.config.items() if set(mine) == members and groups[g].desc == groups[group].desc]
     theirs = [case.job.ranks[r].config for r in waiting]
     return next((g for g in alike if not any(set(config.get(g, ())) == members for config in theirs)), None)
 
 
-def _unlike_most(case: Case) -> tuple[int, ...]:
-    """Ranks that give a group's name to other members than a strict majority of those that have it."""
-    claims: dict[str, dict[int, frozenset[int]]] = {}
+def _unlike_most(case: Case, names: set[str], among: set[int]) -> tuple[int, ...]:
+    """Those `among` that give one of the names to other members than a strict majority of those that have it."""
+    claims: dict[str, dict[int, tuple[int, ...]]] = {name: {} for name in names}
     for rank, dump in case.job.ranks.items():
         for group, members in dump.config.items():
-            claims.setdefault(case.job.groups[group].name, {})[rank] = frozenset(members)
+            if case.job.groups[group].name in names:
+                claims[case.job.groups[group].name][rank] = members
     odd: set[int] = set()
-    for said in claims.values():
+    for said in filter(None, claims.values()):
         usual, votes = Counter(said.values()).most_common(1)[0]
         odd |= {r for r, members in said.items() if members != usual} if 2 * votes > len(said) else set()
-    return tuple(sorted(odd))
+    return tuple(sorted(odd & among))
 
 
 def _claims(case: Case, group: int) -> dict[int, frozenset[int]]:

@@ -114,6 +114,12 @@ class Lanes:
         """Index of the other side; negative where it fell out of the ring."""
         return n + self.channels[key].offset * (1 if sending else -1)
 
+    def lost(self, key: ChannelKey, sending: bool, n: int) -> bool:
+        """Whether the other side, of which nothing is there, fell out of its ring."""
+        channel, peer = self.channels[key], self.job.ranks.get(key[2] if sending else key[1])
+        none_left = not (channel.recvs if sending else channel.sends)
+        return peer is not None and peer.wrapped and (none_left or self.peer_index(key, sending, n) < 0)
+
 
 def build(job: Job, check: Callable[[], None] | None = None, ranks: Iterable[int] | None = None) -> Lanes:
     """Sort the calls of `ranks` (None: all) into lanes. `check` is called before each; what it raises ends this."""

@@ -52,8 +52,11 @@ def _is_consequence(error: Failure) -> bool:
     if not _CONSEQUENCE.search(said):
         return False
     raised = next((frame for frame in error.stack if not is_library(frame)), None)
-    loading = raised is not None and bool(_LOADING.search(raised.filename))
-    return bool(_OF_TORCH.search(said)) or (raised is not None and is_torch(raised) and not loading)
+    if _OF_TORCH.search(said) or raised is None:
+        return True
+    # What C++ raises is a RuntimeError, and its innermost Python frame that of the program: `work.wait()`.
+    own = error.type != "RuntimeError" and not is_torch(raised)
+    return not (own or _LOADING.search(raised.filename))
 
 
 def lost(job: Job, rank: Rank) -> bool:
@@ -82,7 +85,9 @@ def silent(job: Job) -> list[Rank]:
     """Whose process is gone without a dump, where others that were told to end wrote theirs: they went before them."""
     ranks = job.ranks.values()
     told = any(rank.by == "rank" and terminated(rank) for rank in ranks)
-    return [rank for rank in ranks if rank.by in ("ring", "recover") and gone(rank)] if told else []
+    damaged = {problem.rank for problem in job.problems}  # those have left a dump
+    silent = [rank for rank in ranks if rank.by in ("ring", "recover") and gone(rank) and rank.rank not in damaged]
+    return silent if told else []
 
 
 def terminated(rank: Rank) -> bool:

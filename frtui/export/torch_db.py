@@ -91,7 +91,7 @@ def _sends(lanes: Lanes, key: ChannelKey) -> Iterator[_Match]:
     for n, send in enumerate(lanes.channels[key].sends):
         taken = lanes.peer(key, True, n)
         sides = [job.call(src, send.row)] + ([job.call(dst, taken.row)] if taken else [])
-        lost = job.ranks[dst].truncated or lanes.peer_index(key, True, n) < 0
+        lost = job.ranks[dst].truncated or lanes.lost(key, True, n)
         yield _Match(group, sides, {src, dst}, set() if taken or lost else {dst}, True)
 
 

@@ -174,8 +174,8 @@ def _read_all(
         done += file.size
         if progress is not None:
             progress(_progress(n, max(n, len(listing.files)), done, max(done, total), result))
-    old = take_out_other_sizes(dumps, files) + _replace_old_dumps(listing, dumps, files, interned)
-    old += take_out_old_rings(dumps, files)
+    old = _replace_old_dumps(listing, dumps, files, interned)
+    old += take_out_other_sizes(dumps, files) + take_out_old_rings(dumps, files)
     problems = [_with_stand_in(problem, files) for problem in problems] + old
     return assemble(source, listing, files, dumps, interned), problems
 

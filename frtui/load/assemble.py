@@ -45,11 +45,12 @@ def assemble(
 ) -> Job:
     """The job of `dumps` (by rank, already `Interned.take`n), without the problems of reading the files."""
     groups = Groups(dumps)
+    _make_comparable(interned, dumps)
     return Job(
         source=clean(source),
         ranks={rank: _rank(rank, files[rank], dumps[rank], groups) for rank in sorted(dumps)},
         groups=tuple(groups.table),
-        signatures=_comparable(tuple(interned.signatures)),
+        signatures=tuple(interned.signatures),
         stacks=tuple(interned.stacks),
         threads=tuple(interned.threads),
         attempts=listing.attempts,
@@ -57,16 +58,21 @@ def assemble(
     )
 
 
-def _comparable(signatures: tuple[Signature, ...]) -> tuple[Signature, ...]:
-    """Without the roots of an operation that has one here and none there: torch's dumps beside the recorder's."""
-    every = [one for signature in signatures for one in (signature, *signature.parts)]
+def _make_comparable(interned: Interned, dumps: Mapping[int, Dump]) -> None:
+    """Take off the roots of an operation that has one here and none there: torch's dumps beside the recorder's."""
+    every = [one for signature in interned.signatures for one in (signature, *signature.parts)]
     mixed = {s.op for s in every if s.root == NONE} & {s.op for s in every if s.root != NONE}
 
     def bare(signature: Signature) -> Signature:
         root = NONE if signature.op in mixed else signature.root
         return signature._replace(root=root, parts=tuple(map(bare, signature.parts)))
 
-    return tuple(map(bare, signatures)) if mixed else signatures
+    if mixed:
+        table: dict[Signature, int] = {}
+        whole = [bare(signature) for signature in interned.signatures]
+        for dump in dumps.values():
+            dump.entries.signature = _remap(dump.entries.signature, whole, table)
+        interned.signatures = table
 
 
 def _remap(column: array[int], local: Sequence[T], table: dict[T, int]) -> array[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from frtui.model import Entries, Signature
+from frtui.model import NONE, Entries, Signature
 
 
 def mend(entries: Entries, calls: Sequence[int], table: Sequence[Signature]) -> None:
@@ -24,6 +24,7 @@ def mend(entries: Entries, calls: Sequence[int], table: Sequence[Signature]) -> 
     for row in calls:
         lanes.setdefault(entries.group[row], []).append(row)
     for rows in lanes.values():
+        rows = [row for row in rows if entries.p2p[row] or entries.seq[row] != NONE]
         batches = {row for row in rows if entries.p2p[row] and table[entries.signature[row]].parts}
         if batches and _drifts(entries, rows, batches):
             _take_off(entries, rows, batches)
@@ -48,8 +49,12 @@ def _drifts(entries: Entries, rows: Sequence[int], batches: AbstractSet[int]) ->
 def _take_off(entries: Entries, rows: Sequence[int], batches: AbstractSet[int]) -> None:
     # Batches that fell out of the ring were counted, too.
     before = max(entries.p2p_seq[min(batches)] - 1, 0)
+    numbers: dict[int, int] = {}
     for row in rows:
         if not entries.p2p[row]:
-            entries.seq[row] -= before
+            numbers[row] = entries.seq[row] - before
         elif row in batches:
             before += 1
+    if min(numbers.values(), default=0) >= 0:  # what no counter gives is left as it is
+        for row, number in numbers.items():
+            entries.seq[row] = number

@@ -116,7 +116,7 @@ def _prose(value: object, key: str, faults: Faults) -> str:
     if isinstance(value, str):
         lead, traceback, rest = value[: 2 * MAX_TEXT].partition("Traceback (most recent call last):")
         lines = rest.strip().splitlines()
-        if traceback and len(lines) > 1:
+        if traceback and len(lines) > 1 and not lines[-1].lstrip().startswith("File "):
             value = f"{lead.splitlines()[0] if lead else traceback} … {lines[-1]}"
         return text(" ".join(value[: 2 * MAX_TEXT].split()))
     if value is not None:

@@ -18,8 +18,8 @@ MOST_FAULT = 1 << 20
 """Bytes of a fault file: a thread takes some hundred for a frame."""
 
 
-HEADER = 4096
-"""Bytes at the beginning; among them the last sign of life."""
+HEADER, RECORDS = 4096, 1 << 18
+"""Bytes at the beginning: with the last sign of life, and with all records of a ring of the usual length."""
 
 
 def is_ring(head: bytes) -> bool:

@@ -57,13 +57,18 @@ def take_out_old_rings(dumps: dict[int, Dump], files: dict[int, Found]) -> list[
 
 
 def take_out_other_sizes(dumps: dict[int, Dump], files: dict[int, Found]) -> list[Problem]:
-    """Take the dumps of a run with another number of ranks than that of the newest dump out of both, and say which."""
+    """Take dumps of runs of another size than the newest dump's out of both, and say which.
+
+    Only where all ranks of the newest run are here: a single dump that says something odd turns no others out.
+    """
     sizes = {rank: dump.recorded.world_size for rank, dump in dumps.items() if dump.recorded.by not in ("", "ring")}
-    newest = max(sizes, key=lambda rank: _written(dumps[rank], files[rank]), default=NONE)
+    newest = sizes[max(sizes, key=lambda rank: _written(dumps[rank], files[rank]))] if sizes else NONE
+    if sorted(rank for rank, size in sizes.items() if size == newest) != list(range(newest)):
+        return []
     problems = []
     for rank, size in sizes.items():
-        if NONE not in (size, sizes[newest]) and size != sizes[newest]:
-            told = f"left by another run, of {size} ranks, and the newest dump is of one of {sizes[newest]}"
+        if size not in (NONE, newest):
+            told = f"left by another run, of {size} ranks, and the newest dump is of one of {newest}"
             detail = f"{told}; not used. Give each run a folder of its own"
             problems.append(Problem(clean(files.pop(rank).name), rank, "old-dump", detail))
             del dumps[rank]

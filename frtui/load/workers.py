@@ -27,6 +27,8 @@ MOST = 8
 """Workers: a login node has other users."""
 PAUSE = 0.5
 """Seconds that who has no process waits with its next task, which fails: the others shall get to the rest."""
+MANY = 20
+"""Refusals after which there will be no other process."""
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from frtui.load import workers; workers.serve()"
 _Task = tuple["Future[Any]", bytes]
 
@@ -57,7 +59,7 @@ class Workers(Executor):
         self._tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
-        self._lock, self._killed = threading.Lock(), False
+        self._lock, self._killed, self._refused = threading.Lock(), False, 0
         try:
             for _ in range(number):
                 self._processes.append(_start())
@@ -112,7 +114,9 @@ class Workers(Executor):
                 if not self._killed:
                     self._processes[n] = _start()
         except OSError:
-            time.sleep(PAUSE)
+            self._refused += 1
+            if self._refused < MANY:
+                time.sleep(PAUSE)
 
 
 def serve() -> None:

@@ -83,7 +83,7 @@ def write(
 
 def _stamp(listing: Listing, prefix: str | None) -> list[Any]:
     """What the index was made of, and by which frtui, whose verdicts may be others."""
-    read = [_as_it_is(file, file.size) for file in listing.files]
+    read = [_as_it_is(file, rings.RECORDS) for file in listing.files]
     spare = [_as_it_is(file, rings.HEADER) for file in listing.spares]
     return [__version__, prefix, listing.attempt, listing.attempts, read, spare, listing.problems]
 

@@ -108,9 +108,9 @@ def answers(index: Index, call: Call, peers: Iterable[int]) -> dict[int, int]:
     for key, sending, n in of.parts(call.rank, call.row):
         peer = key[2] if sending else key[1]
         part = of.peer(key, sending, n)
-        if part is not None:
-            found.setdefault(peer, part.row)
-        elif of.peer_index(key, sending, n) < 0:
+        if part is not None and found.get(peer, NONE) == NONE:
+            found[peer] = part.row
+        elif part is None and of.lost(key, sending, n):
             found.setdefault(peer, NONE)
     return found
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from frtui.engine import diagnose
 from frtui.engine.process import MARGIN_NS
-from tests.dumps import T0, Raw, dump, entry, frame
+from frtui.load import load
+from tests.dumps import T0, Raw, dump, entry, frame, write
 from tests.engine.conftest import Judge
 from tests.engine.jobs import OPEN, steps, world
-from tests.recorded import SECOND, SLEEPS, failure, recorded, thread
+from tests.recorded import SECOND, SLEEPS, failure, recorded, ring, thread
 
 DUMPED = T0 + 20 * SECOND
 KILLED: dict[str, Any] = {"by": "observer", "alive": False, "heartbeat_ns": T0 + SECOND, "dumped_ns": T0 + SECOND}
@@ -82,6 +85,8 @@ TRAIN = frame("/job/train.py", 20, "step")
         ("RuntimeError", "DataLoader timed out after 10 seconds", [LOADING, TRAIN], True),
         ("EOFError", "broken pipe", [frame("/x/site-packages/torch/multiprocessing/reductions.py", 5), TRAIN], True),
         ("RuntimeError", "Connection closed by peer [10.0.0.7]:4711", [TORCH, TRAIN], False),
+        ("RuntimeError", "Operation timed out!", [TRAIN], False),  # `work.wait()`, raised in C++
+        ("RuntimeError", "Socket Timeout", [LIBRARY], False),
         ("RuntimeError", "[gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 1000ms", [TRAIN], False),
         ("DistBackendError", "Broken pipe", [TRAIN], False),
         ("KeyboardInterrupt", "", [TRAIN], False),
@@ -124,6 +129,15 @@ def test_who_went_without_a_word_while_the_others_were_told_to_end(judge: Judge)
     [found] = judge({**ranks, 1: recorded(idle(), 1, **gone)})
     assert (found.kind, found.ranks, found.confidence) == ("rank-ended", (1,), "likely")
     assert found.summary.startswith("The process of rank 1 (pid 4711 on host-a) was gone when its ring was read")
+
+
+def test_who_left_a_damaged_dump_did_not_go_without_a_word(tmp_path: Path) -> None:
+    """The whole job was told to end, and the disk was full."""
+    write(tmp_path, {r: recorded(idle(), r, reason="SIGTERM") for r in (0, 2, 3)}, "rank_{}")
+    ring(tmp_path, 1, 2, done=2, seen=DUMPED)
+    assert [f.kind for f in diagnose(load(tmp_path))] == ["rank-ended"]
+    (tmp_path / "rank_1").write_bytes(b"")
+    assert [f.kind for f in diagnose(load(tmp_path))] == ["no-hang"]
 
 
 @pytest.mark.parametrize("how", ["SIGTERM", "KeyboardInterrupt"])

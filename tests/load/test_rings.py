@@ -299,6 +299,14 @@ def test_a_dump_of_a_run_of_another_size_is_another_runs(tmp_path: Path) -> None
     assert "of 4 ranks, and the newest dump is of one of 2; not used" in job.problems[0].detail
 
 
+def test_a_single_dump_of_another_size_turns_no_others_out(tmp_path: Path) -> None:
+    made = dump([entry(1)], pg_config=CONFIG)
+    odd = recorded(made, 7, world_size=8, dumped_ns=T0 + HOUR)
+    write(tmp_path, {**{r: recorded(made, r, dumped_ns=T0) for r in range(4)}, 7: odd}, "rank_{}")
+    job = load(tmp_path)
+    assert (list(job.ranks), job.problems) == ([0, 1, 2, 3, 7], ())
+
+
 def test_an_old_ring_does_not_stand_in_for_a_broken_dump(tmp_path: Path) -> None:
     of_dumps_and(tmp_path, 3, opened=T0 - 26 * HOUR, seen=T0 - 23 * HOUR)
     (tmp_path / "rank_3").write_bytes(b"")
