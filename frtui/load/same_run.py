@@ -63,7 +63,8 @@ def take_out_other_sizes(dumps: dict[int, Dump], files: dict[int, Found]) -> lis
     """
     sizes = {rank: dump.recorded.world_size for rank, dump in dumps.items() if dump.recorded.by not in ("", "ring")}
     newest = sizes[max(sizes, key=lambda rank: _written(dumps[rank], files[rank]))] if sizes else NONE
-    if sorted(rank for rank, size in sizes.items() if size == newest) != list(range(newest)):
+    here = [rank for rank, size in sizes.items() if size == newest]
+    if len(here) != newest or max(here) >= newest:
         return []
     problems = []
     for rank, size in sizes.items():
