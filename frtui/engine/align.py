@@ -102,6 +102,7 @@ class _Pair(NamedTuple):
 
 
 def _banded(pair: _Pair, start: int) -> list[Edit]:
+    """The best script from `start` on, row by row, until the rest of it can be told."""
     a, b, _ = pair
     above_that = above = [NEVER] * (WIDTH + 1)
     ways: list[list[str]] = []
@@ -110,6 +111,7 @@ def _banded(pair: _Pair, start: int) -> list[Edit]:
     for i in range(start, min(len(a), len(b) + BAND) + 1):
         row, way = _row(pair, i, start, above, above_that)
         ways.append(way)
+        # With the last call of `a` it may end anywhere, before that only with the last of `b`.
         for d in pair.columns(i, start) if i == len(a) else pair.columns(i, start)[-1:]:
             j = i - BAND + d
             # On equal scores the later wins: that `a` made a call is on record, that it left one out is not.

@@ -86,8 +86,8 @@ def silent(job: Job) -> list[Rank]:
     ranks = job.ranks.values()
     told = any(rank.by == "rank" and terminated(rank) for rank in ranks)
     damaged = {problem.rank for problem in job.problems}  # those have left a dump
-    silent = [rank for rank in ranks if rank.by in ("ring", "recover") and gone(rank) and rank.rank not in damaged]
-    return silent if told else []
+    without = [rank for rank in ranks if rank.by in ("ring", "recover") and gone(rank) and rank.rank not in damaged]
+    return without if told else []
 
 
 def terminated(rank: Rank) -> bool:

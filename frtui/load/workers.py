@@ -28,7 +28,7 @@ MOST = 8
 PAUSE = 0.5
 """Seconds that who has no process waits with its next task, which fails: the others shall get to the rest."""
 MANY = 20
-"""Refusals after which there will be no other process."""
+"""Refusals after which nobody waits any more: the system will not give another process."""
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from frtui.load import workers; workers.serve()"
 _Task = tuple["Future[Any]", bytes]
 
